@@ -1,0 +1,3 @@
+//! Commands in a pseudo-terminal, each under a supervisor of its own.
+
+pub mod supervisor;

@@ -1,0 +1,1 @@
+//! The reference client's workshop; today its scripted model server

@@ -1,0 +1,2 @@
+//! placard
+fn main() {}

@@ -1,0 +1,1 @@
+//! The _meta terminal-card convention of ACP: encode, tolerant decode, the card board

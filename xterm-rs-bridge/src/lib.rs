@@ -1,0 +1,1 @@
+//! Terminal bytes: incremental decoding, bounded output, live pacing, plain-text rendering
