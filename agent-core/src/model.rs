@@ -6,9 +6,32 @@ pub mod name;
 pub mod offline;
 pub mod provider;
 
+use std::sync::Arc;
+
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use self::name::ModelName;
+use self::offline::Offline;
+use self::provider::Provider;
+pub use self::provider::endpoint::ModelSetupError;
+use crate::config::Config;
+use crate::surroundings::Environment;
+
+/// The model of that name, ready for requests. Nothing is sent before the first one.
+pub fn open(
+    name: &ModelName,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Arc<dyn Model>, ModelSetupError> {
+    Ok(match name {
+        ModelName::Offline => Arc::new(Offline::new(config)),
+        ModelName::Provided { provider, model } => {
+            Arc::new(Provider::new(provider, model, config, environment)?)
+        }
+    })
+}
 
 /// One message of the transcript that a model is asked to continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

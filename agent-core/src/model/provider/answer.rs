@@ -1,0 +1,196 @@
+//! An answer while it arrives, and the whole of it at the end.
+
+use std::collections::HashSet;
+
+use genai::chat::{
+    ChatStreamEvent, ContentPart, StopReason as ProviderStop, StreamEnd, ToolCall,
+    Usage as ProviderUsage,
+};
+use serde_json::Value;
+
+use crate::model::name::Wire;
+use crate::model::{AssistantBlock, ModelAnswer, ModelEvent, StopReason, ToolArgs, Usage};
+
+/// What an event of the client crate means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// Nothing to tell yet.
+    Nothing,
+    /// Something to pass on.
+    Event(ModelEvent),
+    /// The provider gave up in the middle, and why.
+    BrokenOff(String),
+}
+
+/// An answer while it arrives.
+#[derive(Debug, Default)]
+pub(super) struct AnswerSoFar {
+    text: String,
+    reasoning: String,
+}
+
+impl AnswerSoFar {
+    /// Takes the next event.
+    pub(super) fn take(&mut self, event: ChatStreamEvent, wire: Wire) -> Step {
+        match event {
+            ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
+                self.text.push_str(&chunk.content);
+                Step::Event(ModelEvent::Text(chunk.content))
+            }
+            ChatStreamEvent::ReasoningChunk(chunk) if !chunk.content.is_empty() => {
+                self.reasoning.push_str(&chunk.content);
+                Step::Event(ModelEvent::Reasoning(chunk.content))
+            }
+            ChatStreamEvent::End(end) => self.end(end, wire),
+            _ => Step::Nothing,
+        }
+    }
+
+    fn end(&mut self, end: StreamEnd, wire: Wire) -> Step {
+        let stop = match end.captured_stop_reason {
+            // The crate makes up an end for a Gemini stream that has none.
+            None if wire == Wire::Gemini => {
+                return Step::BrokenOff("the connection closed".to_owned());
+            }
+            Some(ProviderStop::Other(reason)) if reason == "insufficient_system_resource" => {
+                return Step::BrokenOff("the provider ran out of resources".to_owned());
+            }
+            Some(ProviderStop::MaxTokens(_)) => StopReason::MaxTokens,
+            Some(ProviderStop::ContentFilter(_)) => StopReason::Refusal,
+            Some(
+                ProviderStop::Completed(_)
+                | ProviderStop::ToolCall(_)
+                | ProviderStop::StopSequence(_)
+                | ProviderStop::Other(_),
+            )
+            | None => StopReason::End,
+        };
+        let parts = end
+            .captured_content
+            .map(genai::chat::MessageContent::into_parts)
+            .unwrap_or_default();
+        let usage = end.captured_usage.as_ref().and_then(usage);
+        let blocks = self.blocks(parts, wire);
+        Step::Event(ModelEvent::Done(ModelAnswer {
+            blocks,
+            stop,
+            usage,
+        }))
+    }
+
+    fn blocks(&mut self, parts: Vec<ContentPart>, wire: Wire) -> Vec<AssistantBlock> {
+        let reasoning = std::mem::take(&mut self.reasoning);
+        let text = std::mem::take(&mut self.text);
+        let mut calls = Vec::new();
+        let mut leading = Vec::new();
+        for part in parts {
+            match part {
+                ContentPart::ToolCall(call) => calls.push(call),
+                other => leading.push(other),
+            }
+        }
+
+        let mut blocks = match wire {
+            Wire::Anthropic => signed_reasoning(leading),
+            Wire::OpenAi | Wire::Gemini => Vec::new(),
+        };
+        if blocks.is_empty() && !reasoning.is_empty() {
+            blocks.push(AssistantBlock::Reasoning {
+                text: reasoning,
+                signatures: Vec::new(),
+            });
+        }
+        if !text.is_empty() {
+            blocks.push(AssistantBlock::Text { text });
+        }
+        blocks.extend(call_blocks(calls, wire));
+        blocks
+    }
+}
+
+/// The reasoning blocks that Anthropic wants back as they are: each with its signature, or redacted as a whole.
+fn signed_reasoning(parts: Vec<ContentPart>) -> Vec<AssistantBlock> {
+    let mut blocks = Vec::new();
+    for part in parts {
+        match part {
+            ContentPart::ThoughtSignature(signature) => {
+                blocks.push(AssistantBlock::Reasoning {
+                    text: String::new(),
+                    signatures: vec![signature],
+                });
+            }
+            ContentPart::ReasoningContent(content) => {
+                if let Some(AssistantBlock::Reasoning { text, .. }) = blocks.last_mut() {
+                    *text = content;
+                }
+            }
+            ContentPart::Custom(custom) => blocks.push(AssistantBlock::Reasoning {
+                text: String::new(),
+                signatures: vec![custom.data.to_string()],
+            }),
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// The calls, each under an id that no other call of the answer has.
+fn call_blocks(calls: Vec<ToolCall>, wire: Wire) -> Vec<AssistantBlock> {
+    let mut blocks: Vec<AssistantBlock> = Vec::new();
+    let mut ids: HashSet<String> = HashSet::new();
+    let ids_of_calls: Vec<String> = calls.iter().map(|call| call.call_id.clone()).collect();
+    for (index, call) in calls.into_iter().enumerate() {
+        let args = arguments(call.fn_arguments);
+        // A provider that counts its calls from one leaves a gap at zero, which the crate fills with a copy of the
+        // first piece of the call that follows.
+        let repeated = ids_of_calls
+            .iter()
+            .skip(index + 1)
+            .any(|id| *id == call.call_id);
+        if repeated && matches!(args, ToolArgs::Malformed(_)) {
+            continue;
+        }
+        let mut provider_id = call.call_id;
+        if provider_id.is_empty() || ids.contains(&provider_id) {
+            provider_id = format!("{provider_id}-{}", index + 1)
+                .trim_start_matches('-')
+                .to_owned();
+            if provider_id.chars().all(|c| c.is_ascii_digit()) {
+                provider_id = format!("call-{provider_id}");
+            }
+        }
+        ids.insert(provider_id.clone());
+        let signatures = call.thought_signatures.unwrap_or_default();
+        if wire == Wire::Gemini && !signatures.is_empty() {
+            blocks.push(AssistantBlock::Reasoning {
+                text: String::new(),
+                signatures,
+            });
+        }
+        blocks.push(AssistantBlock::ToolCall {
+            provider_id,
+            name: call.fn_name,
+            args,
+        });
+    }
+    blocks
+}
+
+fn arguments(value: Value) -> ToolArgs {
+    match value {
+        Value::Object(_) => ToolArgs::Json(value),
+        // The crate hands on as a text what it could not parse.
+        Value::String(text) => ToolArgs::Malformed(text),
+        other => ToolArgs::Malformed(other.to_string()),
+    }
+}
+
+fn usage(usage: &ProviderUsage) -> Option<Usage> {
+    let tokens = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok());
+    let input = tokens(usage.prompt_tokens);
+    let output = tokens(usage.completion_tokens);
+    (input.is_some() || output.is_some()).then(|| Usage {
+        input_tokens: input.unwrap_or(0),
+        output_tokens: output.unwrap_or(0),
+    })
+}
