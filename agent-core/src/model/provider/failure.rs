@@ -240,7 +240,10 @@ fn root(error: &(dyn StdError + 'static)) -> String {
 fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| {
-        error.source()
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let this = next?;
+        next = this.source();
+        Some(this)
     })
 }
