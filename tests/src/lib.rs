@@ -29,12 +29,15 @@
 )]
 
 mod binaries;
+mod desktop;
+mod display;
 mod home;
 mod patience;
 mod processes;
 mod program;
 
 pub use binaries::{binary, repository, screenshots};
+pub use desktop::{Desktop, ENTER, ESCAPE};
 pub use home::Home;
 pub use patience::{SOON, until};
 pub use processes::Process;

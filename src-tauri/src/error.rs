@@ -1,0 +1,28 @@
+//! Why the desktop program cannot run.
+
+use std::path::PathBuf;
+
+/// Why the desktop program did not start, or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum DesktopError {
+    /// There is no home folder, so nowhere to keep sessions.
+    #[error("no home folder is known: set HOME to a folder of yours, then start again")]
+    NoHome,
+    /// The program cannot be run again as the supervisor of a command.
+    #[error("the path of this program cannot be found out: {0}")]
+    OwnPath(#[source] std::io::Error),
+    /// A folder could not be made.
+    #[error("cannot make the folder {folder}: {fault}")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        #[source]
+        fault: std::io::Error,
+    },
+    /// The window system refused.
+    #[error(
+        "the window cannot be opened: {0}. Without a display, `placard serve` shows the same chat in a browser"
+    )]
+    Window(#[from] tauri::Error),
+}

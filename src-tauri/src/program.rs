@@ -1,0 +1,117 @@
+//! Agent, hub and window: put together, and taken apart.
+
+use std::time::Duration;
+
+use acp_client::{AgentSource, Hub, HubSettings};
+use agent_core::{Agent, Surroundings};
+use tauri::async_runtime::{block_on, spawn};
+use tauri::{AppHandle, Manager, RunEvent};
+use tracing_subscriber::EnvFilter;
+
+use crate::error::DesktopError;
+use crate::page::{self, WindowPage};
+use crate::surroundings::Around;
+use crate::window;
+
+/// How long commands are given to end before the program does; their supervisors end what is left after it.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(3);
+
+/// The agent's name until it has told its own.
+const AGENT_NAME: &str = "Placard agent";
+
+/// Opens the window, and returns when it was closed and nothing of the agent runs any more.
+///
+/// To be called on the main thread, after `agent_core::shell::supervisor::run_if_asked`.
+pub fn run() -> Result<(), DesktopError> {
+    let around = Around::of_this_process()?;
+    log_to_stderr(around.agent.environment.get("PLACARD_LOG"));
+
+    let settings = HubSettings::new(embedded(around.agent), around.cwd, around.cache);
+    let app = tauri::Builder::default()
+        .invoke_handler(tauri::generate_handler![page::hub_attach, page::hub_send])
+        .setup(move |app| {
+            // The hub's tasks live in the runtime that the commands of the page run in.
+            let hub = block_on(async { Hub::start(settings) });
+            app.manage(WindowPage::new(hub));
+            end_on_signals(app.handle().clone());
+            Ok(window::open(app.handle())?)
+        })
+        .build(tauri::generate_context!("../tauri.conf.json"))?;
+    app.run(|app, event| {
+        // Without a code: the last window was closed.
+        if let RunEvent::ExitRequested {
+            code: None, api, ..
+        } = event
+        {
+            api.prevent_exit();
+            end(app.clone());
+        }
+    });
+    Ok(())
+}
+
+/// The agent inside this program, at the other end of a stream.
+fn embedded(surroundings: Surroundings) -> AgentSource {
+    let agent = Agent::new(surroundings);
+    AgentSource::embedded(AGENT_NAME, move |stream| {
+        let agent = agent.clone();
+        async move {
+            let (input, output) = tokio::io::split(stream);
+            acp_bridge::serve(agent, input, output)
+                .await
+                .map_err(|fault| fault.to_string())
+        }
+    })
+}
+
+/// Ends the agent with all its commands, then the program.
+fn end(app: AppHandle) {
+    spawn(async move {
+        let hub = app.state::<WindowPage>().hub().clone();
+        if tokio::time::timeout(SHUTDOWN_LIMIT, hub.shutdown())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "the agent did not end within {SHUTDOWN_LIMIT:?}; its commands are ended by their supervisors"
+            );
+        }
+        app.exit(0);
+    });
+}
+
+/// The program ends in order when it is told to by the system: at a log-out, or by Ctrl+C in a terminal.
+#[cfg(unix)]
+fn end_on_signals(app: AppHandle) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    spawn(async move {
+        let signals = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ]
+        .map(signal);
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
+            tracing::warn!("signals cannot be watched; the program ends at once when it gets one");
+            return;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        end(app);
+    });
+}
+
+#[cfg(not(unix))]
+fn end_on_signals(_app: AppHandle) {}
+
+/// Messages of the level that `PLACARD_LOG` names go to stderr: warnings where it is not set.
+fn log_to_stderr(filter: Option<&str>) {
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter.unwrap_or("warn")))
+        .with_writer(std::io::stderr)
+        .init();
+}

@@ -1,0 +1,71 @@
+//! What the desktop program finds around itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agent_core::{Environment, Surroundings};
+use directories::{BaseDirs, ProjectDirs};
+
+use crate::error::DesktopError;
+
+/// The surroundings of the agent, and what only a window needs beside them.
+#[derive(Debug)]
+pub(crate) struct Around {
+    /// The agent's own.
+    pub(crate) agent: Surroundings,
+    /// The folder to offer for a new session.
+    pub(crate) cwd: PathBuf,
+    /// For what may be deleted at any time; it exists.
+    pub(crate) cache: PathBuf,
+}
+
+impl Around {
+    /// Of this process.
+    pub(crate) fn of_this_process() -> Result<Self, DesktopError> {
+        let base = BaseDirs::new().ok_or(DesktopError::NoHome)?;
+        let folders = ProjectDirs::from("", "", "placard").ok_or(DesktopError::NoHome)?;
+        let cache = folders.cache_dir().to_owned();
+        fs::create_dir_all(&cache).map_err(|fault| DesktopError::Folder {
+            folder: cache.clone(),
+            fault,
+        })?;
+        Ok(Self {
+            agent: Surroundings {
+                environment: Environment::of_this_process(),
+                config_dir: folders.config_dir().to_owned(),
+                data_dir: folders.data_dir().to_owned(),
+                program: std::env::current_exe().map_err(DesktopError::OwnPath)?,
+            },
+            cwd: first_folder(std::env::current_dir().ok(), base.home_dir()),
+            cache,
+        })
+    }
+}
+
+/// The folder that the program was started in; the home folder where that is no choice of the person's: a program
+/// started from a menu is in `/`, or in a folder that is gone.
+fn first_folder(started_in: Option<PathBuf>, home: &Path) -> PathBuf {
+    started_in
+        .filter(|folder| folder.parent().is_some())
+        .unwrap_or_else(|| home.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_start_from_a_menu_offers_the_home_folder() {
+        let offered = |started_in: Option<&str>| {
+            first_folder(started_in.map(PathBuf::from), Path::new("/home/ada"))
+        };
+        assert_eq!(
+            offered(Some("/home/ada/atlas")),
+            Path::new("/home/ada/atlas")
+        );
+        assert_eq!(offered(Some("/")), Path::new("/home/ada"));
+        assert_eq!(offered(None), Path::new("/home/ada"));
+    }
+}
