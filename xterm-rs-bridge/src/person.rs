@@ -1,0 +1,324 @@
+//! What of a command's output may reach a person's own terminal.
+
+/// A string sequence that runs on for longer than this lost its terminator; what follows is text again.
+const LONGEST_STRING: usize = 1 << 20;
+
+/// A longer control sequence is no sequence that anyone sends.
+const LONGEST_CONTROL: usize = 256;
+
+/// How much of a hyperlink command is looked at; longer ones are removed.
+const LONGEST_LINK: usize = 8 * 1024;
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Ground,
+    Escape,
+    Intermediate,
+    Control,
+    /// An operating system command: removed, unless it turns out to be a harmless hyperlink.
+    Command,
+    /// A device control string or one of its kind: removed.
+    Removed,
+}
+
+/// Filters output for a terminal that belongs to a person and not to us.
+///
+/// Text, colours, cursor movements and erases pass. What would act on the terminal beyond drawing is removed: clipboard access, titles,
+/// palette changes, device queries (the answer would be typed into the person's shell), modes, resets, device control strings, and
+/// hyperlinks whose scheme is not `http`, `https` or `file`. Sequences may be split between pieces in any way.
+#[derive(Debug, Default, Clone)]
+pub struct PersonFilter {
+    state: State,
+    /// The sequence so far, with its introducer in the seven-bit form.
+    sequence: String,
+    /// Bytes of a string so far; `sequence` stops growing at its bound.
+    length: usize,
+}
+
+impl PersonFilter {
+    /// A filter at the beginning of an output.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends what may pass of `text` to `out`.
+    pub fn filter(&mut self, text: &str, out: &mut String) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if self.state == State::Ground {
+                let plain = rest
+                    .find(|c: char| c.is_control() && !passes(c))
+                    .unwrap_or(rest.len());
+                if plain > 0 {
+                    out.push_str(&rest[..plain]);
+                    rest = &rest[plain..];
+                    continue;
+                }
+            }
+            rest = &rest[first.len_utf8()..];
+            self.step(first, out);
+        }
+    }
+
+    fn step(&mut self, character: char, out: &mut String) {
+        match character {
+            // From anywhere: these break off what was there and begin, or end, a sequence.
+            '\x1b' => {
+                // A string that is ended by ESC \ is complete, and one that is broken off is dropped: only the next character tells.
+                if self.state != State::Command {
+                    self.sequence.clear();
+                }
+                self.sequence.push('\x1b');
+                self.state = State::Escape;
+            }
+            '\x18' | '\x1a' => self.drop_sequence(),
+            '\u{9b}' => self.begin("\x1b[", State::Control),
+            '\u{9d}' => self.begin("\x1b]", State::Command),
+            '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => self.begin("", State::Removed),
+            '\u{9c}' => self.end_string(out),
+            _ => self.continue_with(character, out),
+        }
+    }
+
+    fn continue_with(&mut self, character: char, out: &mut String) {
+        match self.state {
+            // Only control characters that may not pass come here.
+            State::Ground => {}
+            State::Escape => match character {
+                '\\' => {
+                    self.sequence.pop();
+                    self.end_string(out);
+                }
+                '[' => self.begin("\x1b[", State::Control),
+                ']' => self.begin("\x1b]", State::Command),
+                'P' | 'X' | '^' | '_' => self.begin("", State::Removed),
+                ' '..='/' => self.state = State::Intermediate,
+                '0'..='~' => {
+                    // Save and restore the cursor, line feed, reverse line feed.
+                    if matches!(character, '7' | '8' | 'D' | 'E' | 'M') {
+                        out.push('\x1b');
+                        out.push(character);
+                    }
+                    self.drop_sequence();
+                }
+                other => self.break_off(other, out),
+            },
+            State::Intermediate => match character {
+                ' '..='/' => {}
+                '0'..='~' => self.drop_sequence(),
+                other => self.break_off(other, out),
+            },
+            State::Control => match character {
+                ' '..='?' => {
+                    self.sequence.push(character);
+                    if self.sequence.len() > LONGEST_CONTROL {
+                        self.drop_sequence();
+                    }
+                }
+                '@'..='~' => {
+                    if control_passes(&self.sequence[2..], character) {
+                        out.push_str(&self.sequence);
+                        out.push(character);
+                    }
+                    self.drop_sequence();
+                }
+                other => self.break_off(other, out),
+            },
+            State::Command if character == '\x07' => self.end_string(out),
+            State::Command | State::Removed => {
+                self.length += character.len_utf8();
+                if self.state == State::Command && self.sequence.len() < LONGEST_LINK {
+                    self.sequence.push(character);
+                }
+                if self.length > LONGEST_STRING {
+                    self.drop_sequence();
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, introducer: &str, state: State) {
+        self.drop_sequence();
+        self.sequence.push_str(introducer);
+        self.state = state;
+    }
+
+    fn drop_sequence(&mut self) {
+        self.sequence.clear();
+        self.length = 0;
+        self.state = State::Ground;
+    }
+
+    /// A control character inside of a short sequence acts at once, as on a terminal; any other character ends the sequence.
+    fn break_off(&mut self, character: char, out: &mut String) {
+        if character.is_ascii_control() {
+            if passes(character) {
+                out.push(character);
+            }
+        } else {
+            self.drop_sequence();
+            if !character.is_control() {
+                out.push(character);
+            }
+        }
+    }
+
+    fn end_string(&mut self, out: &mut String) {
+        if let Some(command) = self.sequence.strip_prefix("\x1b]")
+            && link_passes(command)
+        {
+            out.push_str(&self.sequence);
+            out.push_str("\x1b\\");
+        }
+        self.drop_sequence();
+    }
+}
+
+/// Control characters that only move the cursor or ring.
+fn passes(character: char) -> bool {
+    matches!(character, '\x07'..='\r')
+}
+
+/// Colours, cursor movements, erases. Anything with a private marker or an intermediate character is something else.
+fn control_passes(parameters: &str, action: char) -> bool {
+    let plain = parameters
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b';' | b':'));
+    // `CSI s` with parameters sets margins.
+    let bare = parameters.is_empty();
+    plain
+        && match action {
+            'm'
+            | 'A'..='H'
+            | 'f'
+            | 'd'
+            | 'e'
+            | 'a'
+            | '`'
+            | 'I'
+            | 'Z'
+            | 'J'
+            | 'K'
+            | 'X'
+            | 'P'
+            | '@'
+            | 'L'
+            | 'M'
+            | 'b' => true,
+            's' | 'u' => bare,
+            _ => false,
+        }
+}
+
+/// A hyperlink that ends one, or that leads to where a person expects a link to lead.
+fn link_passes(command: &str) -> bool {
+    let Some((_, target)) = command
+        .strip_prefix("8;")
+        .and_then(|link| link.split_once(';'))
+    else {
+        return false;
+    };
+    let expected = target.is_empty()
+        || target.split_once(':').is_some_and(|(scheme, _)| {
+            ["http", "https", "file"]
+                .iter()
+                .any(|known| scheme.eq_ignore_ascii_case(known))
+        });
+    expected && command.len() + 2 < LONGEST_LINK && !command.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn filtered(text: &str, step: usize) -> String {
+        let mut filter = PersonFilter::new();
+        let mut out = String::new();
+        let characters: Vec<char> = text.chars().collect();
+        for piece in characters.chunks(step) {
+            filter.filter(&piece.iter().collect::<String>(), &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn what_draws_passes_and_what_acts_does_not() {
+        let same = [
+            "plain é 日本\r\n\t\x08\x07",
+            "\x1b[1;38:2::1:2:3mred\x1b[m",
+            "\x1b[2J\x1b[H\x1b[3A\x1b[K\x1b[12;4f\x1b[s\x1b[u\x1b7\x1b8\x1bM",
+            "\x1b]8;id=1;https://example.org/a;b\x1b\\link\x1b]8;;\x1b\\",
+            "\x1b]8;;FILE:///tmp/a\x1b\\a\x1b]8;;\x1b\\",
+        ];
+        for text in same {
+            assert_eq!(filtered(text, 1), text);
+            assert_eq!(filtered(text, 1000), text);
+        }
+        let table = [
+            ("a\x1b]52;c;aGk=\x07b", "ab"),
+            ("a\x1b]52;c;aGk=\x1b\\b", "ab"),
+            ("a\u{9d}52;c;aGk=\u{9c}b", "ab"),
+            (
+                "a\x1b]0;title\x07\x1b]2;t\x1b\\\x1b]4;1;red\x07\x1b]11;?\x07\x1b]1337;File=:AA\x07b",
+                "ab",
+            ),
+            (
+                "a\x1b[c\x1b[>c\x1b[6n\x1b[?6n\x1b[14t\x1b[>q\x1bZ\x05b",
+                "ab",
+            ),
+            (
+                "a\x1b[?1049h\x1b[?25l\x1b[4h\x1b[1;5r\x1b[!p\x1bc\x1b[1;2s\x1b[>1u\x1b[?1K b",
+                "a b",
+            ),
+            (
+                "a\x1bPq#0\x07~\x1b\\\x1b_G\x1b\\\x1b^x\x1b\\\x1bXx\x1b\\\u{90}$qm\u{9c}b",
+                "ab",
+            ),
+            ("a\x1b(0\x1b#8\x0e\x0f\0b", "ab"),
+            (
+                "\x1b]8;;javascript:x\x07link\x1b]8;;\x07",
+                "link\x1b]8;;\x1b\\",
+            ),
+            ("\x1b]8;;ssh://h\x07x\x1b]8;nonsense\x07", "x"),
+            ("\u{9b}31mred", "\x1b[31mred"),
+            ("a\x1b[3\x1b[1mb", "a\x1b[1mb"),
+            ("a\x1b[3\n1mb", "a\n\x1b[31mb"),
+            ("a\x1b]8;;http://x\x1b[1mb", "a\x1b[1mb"),
+            ("a\x1b]52;c;aGk=\x18b", "ab"),
+            ("a\x1b[3éb\x1bé", "aébé"),
+            ("a\x1b]0;never ended", "a"),
+        ];
+        for (text, expected) in table {
+            for step in [1, 2, 3, 1000] {
+                assert_eq!(
+                    filtered(text, step),
+                    expected,
+                    "{text:?} in steps of {step}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_without_an_end_does_not_hide_the_rest() {
+        let out = filtered(
+            &format!("a\x1b]52;c;{}\r\nback\r\n", "A".repeat(LONGEST_STRING)),
+            4096,
+        );
+        assert!(out.ends_with("\r\nback\r\n") && out.len() < 32, "{out:?}");
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_a_sequence() {
+        let mut filter = PersonFilter::new();
+        let mut out = String::new();
+        for introducer in ["\x1b]8;;http://", "\x1b[", "\x1bP"] {
+            filter.filter(introducer, &mut out);
+            filter.filter(&"1".repeat(100_000), &mut out);
+            assert!(filter.sequence.len() <= LONGEST_LINK);
+        }
+    }
+}

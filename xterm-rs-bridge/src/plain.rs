@@ -1,0 +1,248 @@
+//! Terminal output as the text that a person finally reads.
+
+use vte::{Params, Parser, Perform};
+
+use crate::screen::Screen;
+
+/// Plays `raw` on a screen and returns what stands there at the end, with everything that scrolled away before it: no escape
+/// sequences, no overwritten progress, lines ended by `\n`. Long lines are not wrapped, tabs stay tabs. The cursor reaches the last 40
+/// lines, as on a terminal of that height. Time and memory are linear in the length of `raw`, whatever it holds.
+///
+/// ```
+/// assert_eq!(xterm_rs_bridge::plain_text("10%\r20%\r100%\nDone\n"), "100%\nDone\n");
+/// ```
+pub fn plain_text(raw: &str) -> String {
+    let mut player = Player {
+        screen: Screen::new(raw.len()),
+    };
+    Parser::new().advance(&mut player, raw.as_bytes());
+    player.screen.into_text()
+}
+
+#[derive(Debug)]
+struct Player {
+    screen: Screen,
+}
+
+impl Perform for Player {
+    fn print(&mut self, character: char) {
+        self.screen.print(character);
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            0x08 => self.screen.backspace(),
+            b'\t' => self.screen.tab(),
+            b'\n' | 0x0b | 0x0c => self.screen.line_feed(),
+            b'\r' => self.screen.carriage_return(),
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+        if ignore {
+            return;
+        }
+        let mut values = params
+            .iter()
+            .map(|param| param.first().copied().unwrap_or(0));
+        let first = values.next().unwrap_or(0);
+        let second = values.next().unwrap_or(0);
+        let screen = &mut self.screen;
+        if intermediates == b"?" {
+            let full_screen = params
+                .iter()
+                .any(|param| matches!(param.first(), Some(47 | 1047 | 1049)));
+            match action {
+                'h' if full_screen => screen.enter_display(),
+                'l' if full_screen => screen.leave_display(),
+                _ => {}
+            }
+            return;
+        }
+        if !intermediates.is_empty() {
+            return;
+        }
+        let count = usize::from(first.max(1));
+        match action {
+            'A' => screen.up(count),
+            'B' | 'e' => screen.down(count),
+            'C' | 'a' => screen.forward(count),
+            'D' => screen.back(count),
+            'E' => {
+                screen.down(count);
+                screen.carriage_return();
+            }
+            'F' => {
+                screen.up(count);
+                screen.carriage_return();
+            }
+            'G' | '`' => screen.move_to_col(count - 1),
+            'H' | 'f' => {
+                screen.move_to_row(count - 1);
+                screen.move_to_col(usize::from(second.max(1)) - 1);
+            }
+            'd' => screen.move_to_row(count - 1),
+            'J' => screen.erase_in_display(first),
+            'K' => screen.erase_in_line(first),
+            'X' => screen.erase_cells(count),
+            'P' => screen.delete_cells(count),
+            '@' => screen.insert_cells(count),
+            'L' => screen.insert_rows(count),
+            'M' => screen.delete_rows(count),
+            'b' => screen.repeat_last(count),
+            's' => screen.save_cursor(),
+            'u' => screen.restore_cursor(),
+            _ => {}
+        }
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
+        if !intermediates.is_empty() {
+            return;
+        }
+        match byte {
+            b'7' => self.screen.save_cursor(),
+            b'8' => self.screen.restore_cursor(),
+            b'D' | b'E' => self.screen.line_feed(),
+            b'M' => self.screen.up(1),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_finally_reads() {
+        let table: &[(&str, &str)] = &[
+            ("", ""),
+            ("a\r\nb\r\n", "a\nb\n"),
+            ("a\n\n\nb", "a\n\n\nb"),
+            ("a\n\n\n", "a\n\n\n"),
+            ("10%\r20%\r100%\nDone\n", "100%\nDone\n"),
+            ("\x1b[1;31mred\x1b[0m plain", "red plain"),
+            ("a\tb\n", "a\tb\n"),
+            ("\ta\rx\n", "x       a\n"),
+            ("abc\x08\x08X\n", "aXc\n"),
+            ("downloading\r\x1b[Kdone\n", "done\n"),
+            ("abcdef\x1b[3D\x1b[1Kx\n", "   xef\n"),
+            ("abc\x1b[2K\rz", "z"),
+            ("abc\x1b[2Kz", "   z"),
+            ("one\ntwo\nthree\n\x1b[2A\x1b[2KTWO\n", "one\nTWO\nthree\n"),
+            ("one\ntwo\x1b[1;1HONE", "ONE\ntwo"),
+            ("old\nold\n\x1b[H\x1b[2J\x1b[3Jnew\n", "new\n"),
+            ("a\nb\nc\x1b[2;1H\x1b[J", "a\n"),
+            ("a\x1b[5Gb", "a   b"),
+            ("a\x1b[3Cb\x1b[99C", "a   b"),
+            ("trailing  \n", "trailing  \n"),
+            ("日本\x08\x08x\n", "日x\n"),
+            ("日本\x1b[2Gx\n", " x本\n"),
+            ("e\u{301}te\u{301}\r\n", "e\u{301}te\u{301}\n"),
+            ("e\u{301}\rE\n", "E\n"),
+            ("👩\u{200d}💻!\n", "👩\u{200d}💻!\n"),
+            (
+                "\x1b]0;title\x07\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\\n",
+                "link\n",
+            ),
+            ("\x1bPq#0;2;0;0;0\x1b\\ok\n", "ok\n"),
+            ("abcdef\x1b[1G\x1b[2P\x1b[1@\n", " cdef\n"),
+            ("-\x1b[9b\n", "----------\n"),
+            ("a\x1b7bc\x1b8X\n", "aXc\n"),
+            (
+                "before\n\x1b[?1049h\x1b[Hfull screen\x1b[?1049lafter\n",
+                "before\nafter\n",
+            ),
+            ("before\n\x1b[?1049hfull", "before\nfull"),
+            ("x\x1b[3", "x"),
+            ("a\0\x07\x7fb", "ab"),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(plain_text(raw), *expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn the_cursor_reaches_the_last_forty_lines() {
+        let lines = (1..=50)
+            .map(|n| format!("{n}\n"))
+            .collect::<Vec<_>>()
+            .concat();
+        // The cursor stands in an empty 51st line, so the screen shows 12 to 50 and that one.
+        let shown = plain_text(&format!("{lines}\x1b[99A!"));
+        assert_eq!(shown, lines.replace("12\n", "!2\n"));
+        assert_eq!(
+            plain_text(&format!("{lines}\x1b[H?")),
+            lines.replace("12\n", "?2\n")
+        );
+    }
+
+    /// Output that would cost a careless screen a time that grows with the square of its length.
+    #[test]
+    fn hostile_output_takes_linear_time() {
+        let long = "x".repeat(400_000);
+        let cases = [
+            "x".repeat(1 << 20),
+            format!("{long}{}", "\x1b[1K".repeat(100_000)),
+            format!("{long}{}", "\x1b[2Ky".repeat(100_000)),
+            format!("{long}{}", "\x1b[1G\x1b[P\x1b[@".repeat(60_000)),
+            format!("{long}{}", "\ry\x1b[500000C\x1b[1K".repeat(30_000)),
+            "\x1b[65535;65535Hx\n".repeat(50_000),
+            "a\u{301}\u{302}\x1b[2J".repeat(100_000),
+            format!(
+                "a{}{}",
+                "\u{301}".repeat(300_000),
+                "\x1b[2K\rb".repeat(50_000)
+            ),
+            "\x1b[L\x1b[M".repeat(150_000),
+            "x\x1b[9999b".repeat(100_000),
+            "\t".repeat(1 << 20),
+            "\x1b]0;".repeat(1 << 18),
+        ];
+        for raw in cases {
+            let began = Instant::now();
+            let text = plain_text(&raw);
+            // Far above what is needed without optimisation on a busy machine, far below what a square would take.
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{:?}…",
+                &raw[..20]
+            );
+            assert!(
+                text.len() <= 20 * raw.len() + (1 << 17),
+                "{} of {}",
+                text.len(),
+                raw.len()
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_goes(pieces in prop::collection::vec(
+            prop_oneof![
+                any::<char>().prop_map(String::from),
+                "\\x1b\\[[0-9;?]{0,4}[A-HJ-MP-SX@`a-u]",
+                "[a-z日\u{301}\r\n\t\u{8}]{0,6}",
+            ],
+            0..60,
+        )) {
+            let raw = pieces.concat();
+            let text = plain_text(&raw);
+            prop_assert!(!text.contains('\x1b') && !text.contains('\r'));
+        }
+
+        #[test]
+        fn plain_lines_stay_as_they_are(text in "([a-zA-Z0-9 é日.]{0,30}\n){0,60}") {
+            prop_assert_eq!(plain_text(&text), text.clone());
+            prop_assert_eq!(plain_text(&text.replace('\n', "\r\n")), text);
+        }
+    }
+}
