@@ -1,0 +1,7 @@
+// For looking at the page while it is made: `npm run dev`, then /dev/?scene=work (or empty, ended, long, ask, lost).
+import { startPage } from '../src/start';
+import { PlayedTransport } from './played_transport';
+import { sceneNamed } from './scenes';
+
+const name = new URLSearchParams(window.location.search).get('scene') ?? 'work';
+startPage(new PlayedTransport(sceneNamed(name)));

@@ -1,0 +1,67 @@
+import type { Json } from '../src/acp/wire';
+import type { AgentState, Frame } from '../src/hub/envelope';
+import type { Transport, TransportEvents } from '../src/transport/transport';
+
+/** What a scene plays: frames that are there at once, and others that come later. */
+export interface Scene {
+  cwd: string;
+  agent: AgentState;
+  /** Frames of the spool, without numbers. */
+  spool: Omit<Frame, 'n'>[];
+  /** What comes live: after so many milliseconds from the attachment. */
+  live?: { after: number; frame: Omit<Frame, 'n'> }[];
+  lost?: boolean;
+}
+
+/** A hub that answers from a script: prompts by a short turn, everything else as the protocol wants it. */
+export class PlayedTransport implements Transport {
+  #events: TransportEvents | null = null;
+  #n = 0;
+  #session = 0;
+
+  constructor(private readonly scene: Scene) {}
+
+  open(_after: number, events: TransportEvents): void {
+    this.#events = events;
+    const { scene } = this;
+    setTimeout(() => {
+      this.#say({ type: 'attached', after: 0, last: scene.spool.length, cwd: scene.cwd, agent: scene.agent });
+      this.#frames(scene.spool);
+      for (const { after, frame } of scene.live ?? []) setTimeout(() => this.#frames([frame]), after);
+      if (scene.lost === true) setTimeout(() => events.closed('the server went away'), 300);
+    }, 20);
+  }
+
+  send(text: string): boolean {
+    const message = JSON.parse(text) as { type: string; frame?: Json };
+    const frame = message.frame;
+    if (message.type !== 'frame' || frame === undefined) return true;
+    if (frame['method'] !== 'initialize') this.#frames([{ t: Date.now(), dir: 'c2a', own: true, frame }]);
+    const answer = (result: Json, ms: number): void => {
+      const reply = { jsonrpc: '2.0', id: frame['id'], result };
+      setTimeout(() => this.#frames([{ t: Date.now(), dir: 'a2c', own: true, frame: reply }]), ms);
+    };
+    switch (frame['method']) {
+      case 'initialize':
+        answer({ protocolVersion: 1, agentInfo: { name: 'placard', title: 'Placard agent', version: '0.1.0' } }, 5);
+        break;
+      case 'session/new':
+        this.#session += 1;
+        answer({ sessionId: `played-${this.#session}` }, 20);
+        break;
+      case 'session/prompt':
+        answer({ stopReason: 'end_turn' }, 1200);
+        break;
+    }
+    return true;
+  }
+
+  #frames(frames: Omit<Frame, 'n'>[]): void {
+    if (frames.length === 0) return;
+    this.#say({ type: 'frames', frames: frames.map((frame) => ({ ...frame, n: (this.#n += 1) })) });
+  }
+
+  #say(message: unknown): void {
+    this.#events?.message(JSON.stringify(message));
+  }
+}

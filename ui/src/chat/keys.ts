@@ -1,0 +1,27 @@
+type Key = Pick<KeyboardEvent, 'key' | 'keyCode' | 'isComposing' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey'>;
+
+/** What a key in the composer means. */
+export type ComposerKey = 'send' | 'stop' | 'text';
+
+/**
+ * Enter sends, unless it belongs to an input method: while one composes, and for the Enter that ends it, which some
+ * engines report after the composition with the key code 229.
+ */
+export function composerKey(event: Key): ComposerKey {
+  if (event.isComposing || event.keyCode === 229) return 'text';
+  if (event.key === 'Escape') return 'stop';
+  if (event.key === 'Enter' && !event.shiftKey && !event.altKey) return 'send';
+  return 'text';
+}
+
+/** Which option of a question a key chooses, by its kind; null for keys that mean nothing to it. */
+export function permissionKey(event: Key): 'allow_once' | 'allow_always' | 'reject_once' | null {
+  if (event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey || event.altKey) return null;
+  if (event.key === 'Enter') return 'allow_once';
+  if (event.key === 'a' || event.key === 'A') return 'allow_always';
+  if (event.key === 'r' || event.key === 'R') return 'reject_once';
+  return null;
+}
+
+/** How long a question that just appeared hears no key: what was being typed was not meant for it. */
+export const DEAF_MS = 500;

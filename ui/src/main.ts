@@ -1,0 +1,4 @@
+import { startPage } from './start';
+import { chooseTransport } from './transport/choose';
+
+startPage(await chooseTransport());
