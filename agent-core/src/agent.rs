@@ -1,24 +1,233 @@
-//! The agent as its fronts see it.
+//! The agent as its fronts see it: it opens sessions and ends them all.
 
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::OnceCell;
+
+use crate::config::{Config, ConfigError};
+use crate::session::live::{Parts, Session};
+use crate::session::update::{self, Updates};
+use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
+use crate::store::sqlite::SqliteStore;
+use crate::store::{SessionStore, StoreError};
 use crate::surroundings::Surroundings;
+use crate::tool::bash::Bash;
+use crate::tool::read_file::ReadFile;
+use crate::tool::{Tool, Toolbox};
 
-/// The agent: opens sessions, and ends them all. Cheap to clone.
+/// How long a shutdown waits for sessions that do not end.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// Milliseconds of Unix time, from wherever the program takes its time.
+pub type Clock = fn() -> u64;
+
+/// The agent. It has touched nothing until the first session is opened. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    surroundings: std::sync::Arc<Surroundings>,
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    surroundings: Surroundings,
+    clock: Clock,
+    store: StoreSlot,
+    sessions: Mutex<Vec<Weak<OpenSession>>>,
+}
+
+/// Keeps a session on the agent's list for as long as its front holds it.
+#[derive(Debug)]
+struct OpenSession(Session);
+
+/// The store, opened at its first use. A failure is not kept: the person may mend the cause.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreSlot {
+    path: PathBuf,
+    store: Arc<OnceCell<Arc<dyn SessionStore>>>,
+}
+
+impl StoreSlot {
+    pub(crate) async fn get(&self) -> Result<&dyn SessionStore, StoreError> {
+        let open = || async {
+            let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(&self.path).await?);
+            Ok(store)
+        };
+        self.store.get_or_try_init(open).await.map(AsRef::as_ref)
+    }
+}
+
+/// What a front gets for a new session. The session is closed by [`Session::close`], not by dropping this.
+#[derive(Debug)]
+pub struct Opened {
+    /// The session.
+    pub session: Session,
+    /// What it has to tell.
+    pub updates: Updates,
+    /// Keeps the session on the agent's list, so that a shutdown ends it.
+    pub registration: Registration,
+}
+
+/// A session's place on the agent's list.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    _session: Arc<OpenSession>,
+}
+
+/// Why a session was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder cannot be a session's.
+    #[error("the session's folder {folder} cannot be used: {reason}")]
+    Folder {
+        /// The folder as it was given.
+        folder: PathBuf,
+        /// What is wrong with it and what to do.
+        reason: String,
+    },
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
 }
 
 impl Agent {
-    /// An agent that has touched nothing yet: store, configuration and model are opened when first needed.
+    /// An agent with the person's own store.
     pub fn new(surroundings: Surroundings) -> Self {
-        Self { surroundings: std::sync::Arc::new(surroundings) }
+        let path = surroundings.data_dir.join("sessions.sqlite");
+        Self::build(
+            surroundings,
+            StoreSlot {
+                path,
+                store: Arc::new(OnceCell::new()),
+            },
+        )
+    }
+
+    /// An agent with another store, such as one in memory.
+    pub fn with_store(surroundings: Surroundings, store: Arc<dyn SessionStore>) -> Self {
+        Self::build(
+            surroundings,
+            StoreSlot {
+                path: PathBuf::new(),
+                store: Arc::new(OnceCell::new_with(Some(store))),
+            },
+        )
+    }
+
+    fn build(surroundings: Surroundings, store: StoreSlot) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                surroundings,
+                clock: unix_time,
+                store,
+                sessions: Mutex::default(),
+            }),
+        }
     }
 
     /// What the agent was given at its start.
     pub fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+        &self.inner.surroundings
     }
 
-    /// Cancels what runs, ends every process of every session, saves, and returns when all is quiet.
-    pub async fn shutdown(&self) {}
+    /// Opens a session. It leaves no trace before its first prompt. The configuration is read anew, so that a
+    /// file that was wrong and is mended serves the next session.
+    pub fn open_session(
+        &self,
+        cwd: &Path,
+        additional_directories: &[PathBuf],
+    ) -> Result<Opened, OpenError> {
+        for folder in
+            std::iter::once(cwd).chain(additional_directories.iter().map(PathBuf::as_path))
+        {
+            check_folder(folder)?;
+        }
+        let surroundings = &self.inner.surroundings;
+        let config = Config::load(surroundings)?;
+        let header = SessionHeader {
+            id: SessionId::fresh(),
+            cwd: cwd.to_owned(),
+            additional_directories: additional_directories.to_vec(),
+            created_at: (self.inner.clock)(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            model: config.model.to_string(),
+            schema_version: SCHEMA_VERSION,
+        };
+        let tools: [Arc<dyn Tool>; 2] = [
+            Arc::new(Bash::new(
+                surroundings.program.clone(),
+                surroundings.environment.clone(),
+            )),
+            Arc::new(ReadFile),
+        ];
+        let (sender, updates) = update::channel();
+        let session = Session::new(Parts {
+            header,
+            toolbox: Toolbox::new(tools),
+            config,
+            environment: surroundings.environment.clone(),
+            clock: self.inner.clock,
+            store: self.inner.store.clone(),
+            updates: sender,
+        });
+        let open = Arc::new(OpenSession(session.clone()));
+        let mut sessions = self
+            .inner
+            .sessions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(Arc::downgrade(&open));
+        Ok(Opened {
+            session,
+            updates,
+            registration: Registration { _session: open },
+        })
+    }
+
+    /// Ends every session that is still open, in parallel, with all its processes; returns when all is quiet, or
+    /// after five seconds.
+    pub async fn shutdown(&self) {
+        let open: Vec<Arc<OpenSession>> = self
+            .inner
+            .sessions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        let all = futures::future::join_all(open.iter().map(|open| open.0.close()));
+        if tokio::time::timeout(SHUTDOWN, all).await.is_err() {
+            tracing::warn!("some sessions did not end in time");
+        }
+    }
+}
+
+fn check_folder(folder: &Path) -> Result<(), OpenError> {
+    let wrong = |reason: &str| {
+        Err(OpenError::Folder {
+            folder: folder.to_owned(),
+            reason: reason.to_owned(),
+        })
+    };
+    if !folder.is_absolute() {
+        return wrong("it is not absolute; give the whole path from /");
+    }
+    match std::fs::metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => wrong("it is a file; give a folder"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            wrong("it does not exist; create it or give another")
+        }
+        Err(error) => wrong(&error.to_string()),
+    }
+}
+
+fn unix_time() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_millis()).ok())
+        .unwrap_or_default()
 }

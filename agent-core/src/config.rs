@@ -48,7 +48,7 @@ pub struct ProviderConfig {
 /// The API that a provider of the person's own speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderKind {
-    /// OpenAI's chat completions.
+    /// `OpenAI`'s chat completions.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,

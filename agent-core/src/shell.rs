@@ -1,3 +1,11 @@
 //! Commands in a pseudo-terminal, each under a supervisor of its own.
+//!
+//! [`Command`](command::Command) runs one; its bytes go to a [`TerminalOutput`](terminal::TerminalOutput), which paces
+//! what a card shows live and keeps what the model reads; [`Exit`](exit::Exit) is how it truly ended.
 
+pub mod command;
+pub mod control;
+pub mod environment;
+pub mod exit;
 pub mod supervisor;
+pub mod terminal;

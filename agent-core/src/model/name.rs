@@ -97,7 +97,7 @@ impl fmt::Display for ModelName {
 /// The API that a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// OpenAI's chat completions.
+    /// `OpenAI`'s chat completions.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,

@@ -1,5 +1,5 @@
-//! Models of providers, over HTTP: DeepSeek, Anthropic, OpenAI, Gemini, Ollama, and any endpoint that speaks
-//! OpenAI's or Anthropic's API.
+//! Models of providers, over HTTP: `DeepSeek`, Anthropic, `OpenAI`, Gemini, Ollama, and any endpoint that speaks
+//! `OpenAI`'s or Anthropic's API.
 //!
 //! The wire formats are the client crate's work. What it leaves to us is here: [`endpoint`] finds address and key,
 //! `request` puts a transcript into each provider's rules, `answer` gathers what arrives without ever mending a broken

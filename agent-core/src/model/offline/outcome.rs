@@ -1,22 +1,40 @@
 //! What came of a command, as its result tells.
 
 use crate::model::ToolResultMessage;
+use crate::shell::exit::Exit;
+use crate::tool::exit_marker::{self, ExitMarker, MarkedCause};
 
 /// What came of a command, in a few plain words.
 pub(super) fn outcome(result: &ToolResultMessage) -> String {
-    match marker(&result.content) {
-        Some(words) => words,
-        None if result.is_error => "failed".to_owned(),
+    match exit_marker::parse(&result.content) {
+        Some((_, marker)) => words(&marker),
+        // Only a call that never became a command has no marker; its content says why.
+        None if result.is_error => {
+            format!(
+                "failed ({})",
+                result
+                    .content
+                    .lines()
+                    .next()
+                    .unwrap_or("no reason given")
+                    .trim()
+            )
+        }
         None => "done".to_owned(),
     }
 }
 
-/// What the marker at the end of a result says.
-fn marker(content: &str) -> Option<String> {
-    let last = content.trim_end().lines().next_back()?;
-    let inner = last.strip_prefix('[')?.strip_suffix(']')?;
-    Some(match inner {
-        "exit 0" => "ok".to_owned(),
-        other => other.to_owned(),
-    })
+fn words(marker: &ExitMarker) -> String {
+    let end = match (marker.cause, &marker.exit) {
+        (MarkedCause::NotRun, _) => "not run".to_owned(),
+        (MarkedCause::Cancelled, _) => "cancelled".to_owned(),
+        (MarkedCause::TimedOut(seconds), _) => format!("stopped, because its {seconds} s were up"),
+        (MarkedCause::Itself, Exit::Code(0)) => "ok".to_owned(),
+        (MarkedCause::Itself, exit) => exit.to_string(),
+    };
+    match marker.left_running {
+        0 => end,
+        1 => format!("{end} (1 process of it goes on running)"),
+        more => format!("{end} ({more} processes of it go on running)"),
+    }
 }

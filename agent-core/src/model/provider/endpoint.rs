@@ -210,7 +210,7 @@ pub(crate) fn check_address(text: &str) -> Result<Url, AddressMistake> {
 
 /// The address in the form that the API's paths can be appended to, whichever of the usual forms it was written in.
 ///
-/// OpenAI's own variable includes the version (`/v1`), Anthropic's does not; people write both with and without it,
+/// `OpenAI`'s own variable includes the version (`/v1`), Anthropic's does not; people write both with and without it,
 /// and sometimes the whole path of the request.
 fn base_url(text: &str, wire: Wire) -> Result<String, AddressMistake> {
     let mut url = check_address(text)?;

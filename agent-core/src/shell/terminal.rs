@@ -1,0 +1,116 @@
+//! The output of one command on its way to whoever shows it and to what is kept of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use xterm_rs_bridge::{KeptOutput, LiveOutput};
+
+/// One command's output: written by the executor, read by at most one viewer, kept within bounds for the model.
+///
+/// The viewer pulls. What it does not pull in time is coalesced within the bounds of [`LiveOutput`], so a viewer that
+/// is slow, or absent, costs the command nothing and the program a fixed amount of memory.
+#[derive(Debug, Clone)]
+pub struct TerminalOutput {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    begun: Instant,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    live: LiveOutput,
+    kept: KeptOutput,
+}
+
+impl Default for TerminalOutput {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TerminalOutput {
+    /// For a command that begins now.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                begun: Instant::now(),
+                state: Mutex::new(State {
+                    live: LiveOutput::new(),
+                    kept: KeptOutput::new(),
+                }),
+                changed: Notify::new(),
+            }),
+        }
+    }
+
+    /// Takes in what the command printed.
+    pub fn push(&self, bytes: &[u8]) {
+        let now = self.shared.begun.elapsed();
+        {
+            let mut state = self.state();
+            state.live.push(bytes, now);
+            state.kept.push(bytes);
+        }
+        self.shared.changed.notify_one();
+    }
+
+    /// Nothing more will come: what waits becomes ready at once.
+    pub fn finish(&self) {
+        let now = self.shared.begun.elapsed();
+        {
+            let mut state = self.state();
+            state.live.finish(now);
+            state.kept.finish();
+        }
+        self.shared.changed.notify_one();
+    }
+
+    /// The next piece for a card, as soon as one may be shown; `None` when all was given and nothing more will come.
+    /// Dropping the future loses nothing.
+    pub async fn next(&self) -> Option<String> {
+        loop {
+            let ready_at = {
+                let mut state = self.state();
+                if let Some(text) = state.live.take(self.shared.begun.elapsed()) {
+                    return Some(text);
+                }
+                if state.live.is_drained() {
+                    return None;
+                }
+                state.live.ready_at()
+            };
+            let changed = self.shared.changed.notified();
+            match ready_at {
+                // Also while it waits for its turn: the end of the output makes the rest ready at once.
+                Some(at) => {
+                    let _ = tokio::time::timeout_at(self.shared.begun + at, changed).await;
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// What is kept, escape sequences included: the beginning, a marker where something was left out, the end.
+    pub fn kept_text(&self) -> String {
+        self.state().kept.text()
+    }
+
+    /// How many bytes the command has printed.
+    pub fn total_bytes(&self) -> u64 {
+        self.state().kept.total_bytes()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is plain data that every method leaves whole.
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

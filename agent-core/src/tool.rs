@@ -1,0 +1,143 @@
+//! Tools: what a model can do, described in words that belong to no protocol.
+
+pub mod bash;
+pub mod exit_marker;
+pub mod presentation;
+pub mod read_file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::model::ToolSchema;
+use crate::session::live::LeftBehind;
+use crate::shell::exit::Exit;
+use crate::shell::terminal::TerminalOutput;
+use presentation::{CallPresentation, ResultPresentation};
+
+/// Where a session stands: relative paths are resolved against `cwd`, and what lies outside the roots is asked for.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The session's folder.
+    pub cwd: PathBuf,
+    /// The session's folder and its additional directories.
+    pub roots: Vec<PathBuf>,
+}
+
+impl Place {
+    /// An absolute path for what a model wrote.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// Whether a path, its symbolic links resolved, lies in one of the roots. What does not exist lies outside.
+    pub fn holds(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else {
+            return false;
+        };
+        self.roots
+            .iter()
+            .any(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)))
+    }
+}
+
+/// What a call gets to work with.
+#[derive(Debug)]
+pub struct ToolContext<'a> {
+    /// Where the session stands.
+    pub place: &'a Place,
+    /// Where a command's output goes: the terminal of the call's presentation.
+    pub terminal: TerminalOutput,
+    /// Fired when the call must end.
+    pub cancel: &'a CancellationToken,
+    /// Keeps what a command left running until the session ends.
+    pub left_behind: &'a LeftBehind,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads.
+    pub content: String,
+    /// True when it failed.
+    pub is_error: bool,
+    /// The exit of the command, where the call was one.
+    pub exit: Option<Exit>,
+    /// What the person sees.
+    pub presentation: ResultPresentation,
+}
+
+impl ToolOutcome {
+    /// A call that did not come to run, or failed before it had anything to show.
+    pub fn failed(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            content: message.clone(),
+            is_error: true,
+            exit: None,
+            presentation: ResultPresentation::failed(message),
+        }
+    }
+}
+
+/// A tool.
+#[async_trait]
+pub trait Tool: Send + Sync + std::fmt::Debug {
+    /// The tool as the model sees it.
+    fn schema(&self) -> ToolSchema;
+
+    /// How a call is shown. Pure; a panic here costs only the looks.
+    fn present(&self, args: &Value, place: &Place) -> CallPresentation;
+
+    /// Whether a call does something that the person must allow first.
+    fn needs_permission(&self, args: &Value, place: &Place) -> bool;
+
+    /// Does it. Never runs before permission was given where it is needed.
+    async fn run(&self, args: &Value, context: ToolContext<'_>) -> ToolOutcome;
+}
+
+/// The tools of a session, by name.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    tools: Vec<(ToolSchema, Arc<dyn Tool>)>,
+}
+
+impl Toolbox {
+    /// A box of tools.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        Self {
+            tools: tools
+                .into_iter()
+                .map(|tool| (tool.schema(), tool))
+                .collect(),
+        }
+    }
+
+    /// What the model is told of them: name, description, parameters, and nothing else.
+    pub fn schemas(&self) -> Vec<ToolSchema> {
+        self.tools
+            .iter()
+            .map(|(schema, _)| schema.clone())
+            .collect()
+    }
+
+    /// The tool of this name.
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools
+            .iter()
+            .find(|(schema, _)| schema.name == name)
+            .map(|(_, tool)| tool)
+    }
+
+    /// The names, for an error that lists them.
+    pub fn names(&self) -> String {
+        self.tools
+            .iter()
+            .map(|(schema, _)| schema.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}

@@ -1,0 +1,101 @@
+//! How calls and results are shown, in neutral words. Only a front (such as the ACP bridge) turns them into messages.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::shell::exit::Exit;
+use crate::shell::terminal::TerminalOutput;
+
+/// What sort of thing a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolCallKind {
+    /// Runs a command.
+    Execute,
+    /// Reads a file.
+    Read,
+    /// Anything else.
+    Other,
+}
+
+/// How a call is shown.
+#[derive(Debug, Clone)]
+pub struct CallPresentation {
+    /// Its sort.
+    pub kind: ToolCallKind,
+    /// One line for a file, the exact command, whole, for a command.
+    pub title: String,
+    /// The model's words on why.
+    pub description: Option<String>,
+    /// Files that it touches.
+    pub locations: Vec<Location>,
+    /// The terminal, when the call is a command.
+    pub terminal: Option<TerminalPresentation>,
+    /// The arguments as the model gave them.
+    pub arguments: Value,
+}
+
+impl CallPresentation {
+    /// The looks of last resort: the tool's name.
+    pub fn plain(tool: &str, arguments: Value) -> Self {
+        Self {
+            kind: ToolCallKind::Other,
+            title: tool.to_owned(),
+            description: None,
+            locations: Vec::new(),
+            terminal: None,
+            arguments,
+        }
+    }
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Absolute.
+    pub path: PathBuf,
+    /// From 1.
+    pub line: Option<u32>,
+}
+
+/// The terminal of a command.
+#[derive(Debug, Clone)]
+pub struct TerminalPresentation {
+    /// The folder that it runs in.
+    pub cwd: PathBuf,
+    /// Its output, live.
+    pub output: TerminalOutput,
+}
+
+/// How a result is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultPresentation {
+    /// Whether the call came to what it was meant to.
+    pub succeeded: bool,
+    /// How the command ended, where the call was one.
+    pub exit: Option<Exit>,
+    /// What there is to read.
+    pub body: ResultBody,
+}
+
+impl ResultPresentation {
+    /// A failure in words.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self {
+            succeeded: false,
+            exit: None,
+            body: ResultBody::Text(message.into()),
+        }
+    }
+}
+
+/// What there is to read of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResultBody {
+    /// Nothing.
+    Empty,
+    /// Words.
+    Text(String),
+    /// What a command printed, as plain text: for viewers that draw no terminal.
+    Console(String),
+}

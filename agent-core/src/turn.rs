@@ -1,0 +1,154 @@
+//! A turn: prompt, answers of the model, calls of tools, until the model has nothing more to do.
+
+mod answer;
+mod call;
+mod instructions;
+mod step;
+pub mod transcript;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::session::event::{EventKind, Trigger, TurnEndReason};
+use crate::session::live::Inner;
+use crate::session::log::closing_events;
+use crate::session::update::Update;
+use crate::store::StoreError;
+use crate::tool::presentation::ResultPresentation;
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// Why.
+    pub reason: TurnEndReason,
+    /// What failed and what to do, when the reason is an error.
+    pub error: Option<String>,
+}
+
+impl TurnEnd {
+    pub(crate) fn failed(message: String) -> Self {
+        Self {
+            reason: TurnEndReason::Error,
+            error: Some(message),
+        }
+    }
+}
+
+/// What breaks a turn off.
+#[derive(Debug)]
+enum Break {
+    /// The person or the end of the session.
+    Cancelled,
+    /// A fault, in words that say what to do.
+    Fault(String),
+}
+
+impl From<StoreError> for Break {
+    fn from(error: StoreError) -> Self {
+        Self::Fault(error.to_string())
+    }
+}
+
+/// What a call that was broken off leaves as its result, so that the model knows and providers accept the transcript.
+const BROKEN_OFF: &str = "This call was broken off before it had a result.";
+
+/// Runs a turn. Whatever happens in it, the log is balanced afterwards.
+pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationToken) -> TurnEnd {
+    let result = steps(session, prompt, cancel).await;
+    let mut end = match result {
+        Ok(reason) => TurnEnd {
+            reason,
+            error: None,
+        },
+        Err(Break::Cancelled) if session.closed.is_cancelled() => TurnEnd {
+            reason: TurnEndReason::Disposed,
+            error: None,
+        },
+        Err(Break::Cancelled) => TurnEnd {
+            reason: TurnEndReason::Cancelled,
+            error: None,
+        },
+        Err(Break::Fault(message)) => TurnEnd::failed(message),
+    };
+    if let Err(error) = close(session, &end).await {
+        // What the person is told: a turn that looks saved but is not would be worse than its own outcome.
+        tracing::error!(session = %session.id, %error, "the end of a turn was not saved");
+        end = TurnEnd::failed(end.error.unwrap_or_else(|| error.to_string()));
+    }
+    end
+}
+
+/// Appends what balance owes, tells whoever watches of calls that got no result, and saves.
+async fn close(session: &Inner, end: &TurnEnd) -> Result<(), StoreError> {
+    let mut log = session.log.lock().await;
+    if let Some(message) = &end.error {
+        log.append(
+            EventKind::Error {
+                message: message.clone(),
+            },
+            (session.clock)(),
+        );
+    }
+    for owed in closing_events(log.events(), BROKEN_OFF, end.reason) {
+        if let EventKind::ToolResult { call_id, .. } = &owed {
+            session.updates.send(Update::CallEnded {
+                call_id: call_id.clone(),
+                presentation: Box::new(ResultPresentation::failed(BROKEN_OFF)),
+            });
+        }
+        log.append(owed, (session.clock)());
+    }
+    log.save(session.store.get().await?).await
+}
+
+async fn steps(
+    session: &Inner,
+    prompt: String,
+    cancel: &CancellationToken,
+) -> Result<TurnEndReason, Break> {
+    append(
+        session,
+        [
+            EventKind::TurnStart {
+                trigger: Trigger::Prompt,
+            },
+            EventKind::UserMessage { text: prompt },
+        ],
+    )
+    .await;
+    if cancel.is_cancelled() {
+        return Err(Break::Cancelled);
+    }
+    save(session).await?;
+    let model = session
+        .model()
+        .await
+        .map_err(|error| Break::Fault(error.to_string()))?;
+    let mut hit_token_limit = false;
+    for _ in 0..session.config.max_steps {
+        let outcome = step::run(session, model.as_ref(), cancel).await?;
+        hit_token_limit |= outcome.hit_token_limit;
+        if let Some(reason) = outcome.ends_turn {
+            let limited = hit_token_limit && reason == TurnEndReason::Completed;
+            return Ok(if limited {
+                TurnEndReason::MaxTokens
+            } else {
+                reason
+            });
+        }
+    }
+    Ok(TurnEndReason::MaxSteps)
+}
+
+/// Appends to the log in memory: before anybody hears of it.
+async fn append(session: &Inner, kinds: impl IntoIterator<Item = EventKind>) {
+    let mut log = session.log.lock().await;
+    for kind in kinds {
+        log.append(kind, (session.clock)());
+    }
+}
+
+/// Makes durable what was appended.
+async fn save(session: &Inner) -> Result<(), StoreError> {
+    let mut log = session.log.lock().await;
+    log.save(session.store.get().await?).await
+}

@@ -1,0 +1,206 @@
+//! The calls of a step: announced together, run one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use futures::FutureExt as _;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::step::Call;
+use super::{Break, append, save};
+use crate::model::{Model, ToolArgs};
+use crate::session::event::{Decision, EventKind};
+use crate::session::live::Inner;
+use crate::session::update::{PermissionRequest, Update};
+use crate::shell::terminal::TerminalOutput;
+use crate::tool::presentation::{CallPresentation, ResultPresentation};
+use crate::tool::{Tool, ToolContext, ToolOutcome, bash, exit_marker};
+
+/// Runs every call in order. After a cancel the remaining ones are answered as broken off by the turn's end.
+pub(super) async fn run_all(
+    session: &Inner,
+    model: &dyn Model,
+    calls: &[Call],
+    cancel: &CancellationToken,
+) -> Result<(), Break> {
+    let presented: Vec<CallPresentation> =
+        calls.iter().map(|call| present(session, call)).collect();
+    for (call, presentation) in calls.iter().zip(&presented) {
+        session.updates.send(Update::Call {
+            call_id: call.call_id.clone(),
+            presentation: Box::new(presentation.clone()),
+        });
+    }
+    for (call, presentation) in calls.iter().zip(presented) {
+        if cancel.is_cancelled() {
+            return Err(Break::Cancelled);
+        }
+        let outcome = answer(session, model, call, presentation, cancel).await?;
+        finish(session, call, outcome).await?;
+    }
+    if cancel.is_cancelled() {
+        Err(Break::Cancelled)
+    } else {
+        Ok(())
+    }
+}
+
+/// How a call is shown; the plain looks when its presenter fails.
+fn present(session: &Inner, call: &Call) -> CallPresentation {
+    let arguments = match &call.args {
+        ToolArgs::Json(value) => value.clone(),
+        ToolArgs::Malformed(text) => Value::String(text.clone()),
+    };
+    let Some(tool) = session.toolbox.find(&call.name) else {
+        return CallPresentation::plain(&call.name, arguments);
+    };
+    catch_unwind(AssertUnwindSafe(|| {
+        tool.present(&arguments, &session.place)
+    }))
+    .unwrap_or_else(|_| {
+        tracing::error!(
+            tool = call.name,
+            "the presenter of a tool panicked; its call is shown plainly"
+        );
+        CallPresentation::plain(&call.name, arguments)
+    })
+}
+
+/// Permission where it is needed, then the tool.
+async fn answer(
+    session: &Inner,
+    model: &dyn Model,
+    call: &Call,
+    presentation: CallPresentation,
+    cancel: &CancellationToken,
+) -> Result<ToolOutcome, Break> {
+    let args = match &call.args {
+        ToolArgs::Json(args) => args,
+        ToolArgs::Malformed(text) => return Ok(malformed(&call.name, text)),
+    };
+    let Some(tool) = session.toolbox.find(&call.name) else {
+        return Ok(ToolOutcome::failed(format!(
+            "There is no tool {:?}; there are: {}.",
+            call.name,
+            session.toolbox.names()
+        )));
+    };
+    if model.asks_permission() && tool.needs_permission(args, &session.place) {
+        let decision = ask(session, call, &presentation, cancel).await;
+        append(
+            session,
+            [EventKind::PermissionDecision {
+                call_id: call.call_id.clone(),
+                decision,
+            }],
+        )
+        .await;
+        match decision {
+            Decision::AllowOnce => {}
+            Decision::RejectOnce => return Ok(refused(&call.name)),
+            Decision::Cancelled => return Err(Break::Cancelled),
+        }
+    }
+    session.updates.send(Update::CallStarted {
+        call_id: call.call_id.clone(),
+    });
+    let terminal = presentation
+        .terminal
+        .map_or_else(TerminalOutput::new, |terminal| terminal.output);
+    Ok(run(session, tool.as_ref(), args, terminal, cancel).await)
+}
+
+/// Puts the question and waits for as long as it takes; a cancel withdraws it.
+async fn ask(
+    session: &Inner,
+    call: &Call,
+    presentation: &CallPresentation,
+    cancel: &CancellationToken,
+) -> Decision {
+    let (answer, answered) = oneshot::channel();
+    session.updates.send(Update::Permission(PermissionRequest {
+        call_id: call.call_id.clone(),
+        presentation: Box::new(presentation.clone()),
+        answer,
+    }));
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Decision::Cancelled,
+        // Dropped without an answer: whoever was to ask is gone.
+        decision = answered => decision.unwrap_or(Decision::Cancelled),
+    }
+}
+
+async fn run(
+    session: &Inner,
+    tool: &dyn Tool,
+    args: &Value,
+    terminal: TerminalOutput,
+    cancel: &CancellationToken,
+) -> ToolOutcome {
+    let context = ToolContext {
+        place: &session.place,
+        terminal: terminal.clone(),
+        cancel,
+        left_behind: &session.left_behind,
+    };
+    let outcome = AssertUnwindSafe(tool.run(args, context))
+        .catch_unwind()
+        .await;
+    // A tool that failed early, or stumbled, must not leave its viewer waiting for more.
+    terminal.finish();
+    outcome.unwrap_or_else(|_| {
+        ToolOutcome::failed("The tool stumbled over this call; try it another way.")
+    })
+}
+
+/// The result is durable before the model or the person hears of it.
+async fn finish(session: &Inner, call: &Call, outcome: ToolOutcome) -> Result<(), Break> {
+    let ToolOutcome {
+        content,
+        is_error,
+        exit,
+        presentation,
+    } = outcome;
+    let call_id = call.call_id.clone();
+    let exit = exit.map(|exit| EventKind::TerminalExit {
+        call_id: call_id.clone(),
+        exit,
+        output_ref: None,
+    });
+    let result = EventKind::ToolResult {
+        call_id: call_id.clone(),
+        content,
+        is_error,
+        output_ref: None,
+    };
+    append(session, exit.into_iter().chain([result])).await;
+    let saved = save(session).await;
+    session.updates.send(Update::CallEnded {
+        call_id,
+        presentation: Box::new(presentation),
+    });
+    saved.map_err(Break::from)
+}
+
+fn malformed(tool: &str, text: &str) -> ToolOutcome {
+    ToolOutcome::failed(format!(
+        "The arguments of {tool} are not a JSON object, so nothing was run. They came as {} bytes of text; send the call again, whole.",
+        text.len()
+    ))
+}
+
+fn refused(tool: &str) -> ToolOutcome {
+    const REFUSED: &str =
+        "The user refused this call; nothing was run. Ask what they would rather have.";
+    if tool == bash::NAME {
+        return bash::not_run(REFUSED);
+    }
+    ToolOutcome {
+        content: exit_marker::append(REFUSED, &exit_marker::ExitMarker::not_run()),
+        is_error: true,
+        exit: None,
+        presentation: ResultPresentation::failed(REFUSED),
+    }
+}

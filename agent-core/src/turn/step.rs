@@ -1,0 +1,112 @@
+//! One step: an answer of the model and the calls that it asks for.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Break, answer, append, call, instructions, save, transcript};
+use crate::model::{AssistantBlock, Model, ModelRequest, StopReason, ToolArgs};
+use crate::session::event::{EventKind, TurnEndReason};
+use crate::session::live::Inner;
+
+/// What a step came to.
+#[derive(Debug)]
+pub(super) struct StepOutcome {
+    /// Set when the turn is over.
+    pub(super) ends_turn: Option<TurnEndReason>,
+    /// The answer ran into the token limit.
+    pub(super) hit_token_limit: bool,
+}
+
+/// A call under the id that the session and its clients know it by.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) call_id: String,
+    pub(super) name: String,
+    pub(super) args: ToolArgs,
+}
+
+pub(super) async fn run(
+    session: &Inner,
+    model: &dyn Model,
+    cancel: &CancellationToken,
+) -> Result<StepOutcome, Break> {
+    append(session, [EventKind::StepStart]).await;
+    let request = {
+        let log = session.log.lock().await;
+        ModelRequest {
+            system: instructions::system_prompt(&session.place),
+            messages: transcript::messages(log.events()),
+            tools: session.toolbox.schemas(),
+        }
+    };
+    let answer = answer::receive(session, model, request, cancel).await?;
+    let hit_token_limit = answer.stop == StopReason::MaxTokens;
+    if answer.blocks.is_empty() && answer.stop == StopReason::End {
+        return Err(Break::Fault(format!(
+            "{}: the answer is empty; send the prompt again or choose another model",
+            model.name()
+        )));
+    }
+
+    let calls = record(session, answer.blocks, answer.usage).await;
+    // Durable before any command starts: after a crash it is known what may have run.
+    save(session).await?;
+    call::run_all(session, model, &calls, cancel).await?;
+    append(session, [EventKind::StepEnd]).await;
+    save(session).await?;
+
+    let ends_turn = match answer.stop {
+        StopReason::Refusal => Some(TurnEndReason::Refusal),
+        _ if calls.is_empty() => Some(TurnEndReason::Completed),
+        _ => None,
+    };
+    Ok(StepOutcome {
+        ends_turn,
+        hit_token_limit,
+    })
+}
+
+/// Appends the answer and a `tool/call` for each call in it. The ids are ours: a provider's may repeat.
+async fn record(
+    session: &Inner,
+    blocks: Vec<AssistantBlock>,
+    usage: Option<crate::model::Usage>,
+) -> Vec<Call> {
+    let mut log = session.log.lock().await;
+    let known = log
+        .events()
+        .iter()
+        .filter(|event| matches!(event.what.known(), Some(EventKind::ToolCall { .. })))
+        .count();
+    let mut calls = Vec::new();
+    let mut events = Vec::new();
+    for block in &blocks {
+        if let AssistantBlock::ToolCall {
+            provider_id,
+            name,
+            args,
+        } = block
+        {
+            let call_id = format!("call-{}", known + calls.len() + 1);
+            events.push(EventKind::ToolCall {
+                call_id: call_id.clone(),
+                provider_id: provider_id.clone(),
+                name: name.clone(),
+                args: args.clone(),
+            });
+            calls.push(Call {
+                call_id,
+                name: name.clone(),
+                args: args.clone(),
+            });
+        }
+    }
+    let now = (session.clock)();
+    log.append(EventKind::AssistantMessage { blocks }, now);
+    if let Some(usage) = usage {
+        log.append(EventKind::Usage { usage }, now);
+    }
+    for event in events {
+        log.append(event, now);
+    }
+    calls
+}
