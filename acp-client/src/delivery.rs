@@ -115,7 +115,13 @@ impl Delivery {
     }
 
     /// Takes what comes next for the page.
-    pub(crate) fn next(&mut self, spool: &mut Spool, news: &AgentNews, cwd: &str, now: Instant) -> Next {
+    pub(crate) fn next(
+        &mut self,
+        spool: &mut Spool,
+        news: &AgentNews,
+        cwd: &str,
+        now: Instant,
+    ) -> Next {
         if self.answers.len() > ANSWERS {
             return Next::Close;
         }
@@ -125,7 +131,12 @@ impl Delivery {
             self.under_way.clear();
             self.cursor = self.cursor.clamp(spool.held_after(), spool.last());
             self.agent_seen = news.version;
-            return Next::Message(envelope::attached(self.cursor, spool.last(), cwd, &news.state));
+            return Next::Message(envelope::attached(
+                self.cursor,
+                spool.last(),
+                cwd,
+                &news.state,
+            ));
         }
         if !self.answers.is_empty() {
             let mut batch = Batch::new();
@@ -144,17 +155,24 @@ impl Delivery {
         if self.cursor >= spool.last() || self.under_way.len() >= CREDITS {
             return Next::Idle;
         }
-        self.batch(spool, now)
+        // News have their place between two frames: a batch does not run over it.
+        let until = if self.agent_seen < news.version {
+            news.after
+        } else {
+            u64::MAX
+        };
+        self.batch(spool, until, now)
     }
 
-    fn batch(&mut self, spool: &mut Spool, now: Instant) -> Next {
+    fn batch(&mut self, spool: &mut Spool, until: u64, now: Instant) -> Next {
         if let Some(due) = self.last_batch.map(|last| last + BATCH_PACE)
             && now < due
             && !spool.holds_more_than(self.cursor, BATCH_BYTES as u64)
         {
             return Next::At(due);
         }
-        let frames = spool.read(self.cursor + 1, BATCH_BYTES);
+        let mut frames = spool.read(self.cursor + 1, BATCH_BYTES);
+        frames.retain(|(number, _)| *number <= until);
         if frames.is_empty() {
             // The file was lost just now: the next look starts the page over from what is left.
             self.wake();
@@ -187,10 +205,18 @@ mod tests {
 
     impl Desk {
         fn new() -> Self {
-            let state = AgentState { state: AgentPhase::Running, name: "a".into(), message: None };
+            let state = AgentState {
+                state: AgentPhase::Running,
+                name: "a".into(),
+                message: None,
+            };
             Self {
                 spool: Spool::new(&std::env::temp_dir(), 1 << 20),
-                news: AgentNews { version: 1, after: 0, state },
+                news: AgentNews {
+                    version: 1,
+                    after: 0,
+                    state,
+                },
                 page: Delivery::new(PageId(1), Arc::new(Notify::new())),
                 now: Instant::now(),
             }
@@ -198,7 +224,12 @@ mod tests {
 
         fn put(&mut self, length: usize) {
             let frame = "x".repeat(length);
-            self.spool.append(Spooled { t: 0, direction: Direction::FromAgent, owner: None, frame });
+            self.spool.append(Spooled {
+                t: 0,
+                direction: Direction::FromAgent,
+                owner: None,
+                frame,
+            });
         }
 
         fn next(&mut self) -> Next {
@@ -245,7 +276,11 @@ mod tests {
         let due = desk.now + BATCH_PACE;
         assert_eq!(desk.next(), Next::At(due));
         desk.put(BATCH_BYTES);
-        assert_eq!(desk.numbers(), [2, 3], "a full batch does not wait, and a large frame travels alone");
+        assert_eq!(
+            desk.numbers(),
+            [2, 3],
+            "a full batch does not wait, and a large frame travels alone"
+        );
         assert_eq!(desk.numbers(), [4]);
         desk.put(1);
         desk.now = due;
@@ -260,22 +295,34 @@ mod tests {
         for _ in 0..20 {
             desk.put(BATCH_BYTES);
         }
-        let sent: Vec<_> = (0..20).map(|_| desk.numbers()).filter(|numbers| !numbers.is_empty()).collect();
+        let sent: Vec<_> = (0..20)
+            .map(|_| desk.numbers())
+            .filter(|numbers| !numbers.is_empty())
+            .collect();
         assert_eq!(sent.len(), CREDITS);
         desk.page.acknowledge(2);
-        assert_eq!([desk.numbers(), desk.numbers(), desk.numbers()], [vec![17], vec![18], vec![]]);
+        assert_eq!(
+            [desk.numbers(), desk.numbers(), desk.numbers()],
+            [vec![17], vec![18], vec![]]
+        );
     }
 
     #[test]
-    fn news_of_the_agent_come_after_the_frames_before_them() {
+    fn news_of_the_agent_come_between_the_frames_before_and_after_them() {
         let mut desk = Desk::new();
         desk.page.attach(0);
         desk.next();
         desk.put(1);
         desk.news.version = 2;
         desk.news.after = 1;
+        desk.put(1);
         assert_eq!(desk.numbers(), [1]);
-        assert_eq!(desk.next(), Next::Message(envelope::agent(&desk.news.state)));
+        assert_eq!(
+            desk.next(),
+            Next::Message(envelope::agent(&desk.news.state))
+        );
+        desk.now += BATCH_PACE;
+        assert_eq!(desk.numbers(), [2]);
         assert_eq!(desk.next(), Next::Idle);
     }
 
@@ -288,8 +335,13 @@ mod tests {
         for _ in 0..3 {
             desk.put(10);
         }
-        let Next::Message(text) = desk.next() else { panic!("a message") };
-        assert!(text.starts_with(r#"{"type":"attached","after":2,"last":3,"#), "{text}");
+        let Next::Message(text) = desk.next() else {
+            panic!("a message")
+        };
+        assert!(
+            text.starts_with(r#"{"type":"attached","after":2,"last":3,"#),
+            "{text}"
+        );
         assert_eq!(desk.numbers(), [3]);
     }
 

@@ -1,5 +1,7 @@
 //! The thin envelope between a hub and its pages: `docs/hub.md` in the repository's root is its contract.
 
+use std::fmt::Write;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -36,7 +38,12 @@ impl FromPage {
         }
         let envelope: Envelope =
             serde_json::from_str(text).map_err(|error| format!("it is no envelope: {error}"))?;
-        match (envelope.kind.as_str(), envelope.after, envelope.frame, envelope.n) {
+        match (
+            envelope.kind.as_str(),
+            envelope.after,
+            envelope.frame,
+            envelope.n,
+        ) {
             ("attach", Some(after), _, _) => Ok(Self::Attach { after }),
             ("frame", _, Some(frame), _) => Ok(Self::Frame(frame)),
             ("ack", _, _, Some(n)) => Ok(Self::Ack(n)),
@@ -44,7 +51,9 @@ impl FromPage {
             ("attach", ..) => Err("`attach` needs `after`, a number".to_owned()),
             ("frame", ..) => Err("`frame` needs `frame`, a JSON-RPC message".to_owned()),
             ("ack", ..) => Err("`ack` needs `n`, a number".to_owned()),
-            (kind, ..) => Err(format!("`type` is attach, frame, ack or restart, not {kind:?}")),
+            (kind, ..) => Err(format!(
+                "`type` is attach, frame, ack or restart, not {kind:?}"
+            )),
         }
     }
 }
@@ -100,7 +109,10 @@ pub(crate) struct Batch {
 impl Batch {
     /// An empty batch.
     pub(crate) fn new() -> Self {
-        Self { text: r#"{"type":"frames","frames":["#.to_owned(), empty: true }
+        Self {
+            text: r#"{"type":"frames","frames":["#.to_owned(),
+            empty: true,
+        }
     }
 
     /// Adds a frame of the spool as `page` sees it.
@@ -126,7 +138,10 @@ impl Batch {
             self.text.push(',');
         }
         let own = if own { r#","own":true"# } else { "" };
-        self.text.push_str(&format!(r#"{{"n":{number},"t":{t},"dir":"{direction}"{own},"frame":"#));
+        let _ = write!(
+            self.text,
+            r#"{{"n":{number},"t":{t},"dir":"{direction}"{own},"frame":"#
+        );
         self.text.push_str(frame);
         self.text.push('}');
     }
@@ -151,15 +166,33 @@ mod tests {
     #[test]
     fn a_wrong_envelope_is_told_what_is_wrong() {
         let table = [
-            ("{", "it is no envelope: EOF while parsing an object at line 1 column 1"),
-            ("{}", "it is no envelope: missing field `type` at line 1 column 2"),
+            (
+                "{",
+                "it is no envelope: EOF while parsing an object at line 1 column 1",
+            ),
+            (
+                "{}",
+                "it is no envelope: missing field `type` at line 1 column 2",
+            ),
             (r#"{"type":"attach"}"#, "`attach` needs `after`, a number"),
-            (r#"{"type":"frame"}"#, "`frame` needs `frame`, a JSON-RPC message"),
+            (
+                r#"{"type":"frame"}"#,
+                "`frame` needs `frame`, a JSON-RPC message",
+            ),
             (r#"{"type":"ack"}"#, "`ack` needs `n`, a number"),
-            (r#"{"type":"dance"}"#, "`type` is attach, frame, ack or restart, not \"dance\""),
+            (
+                r#"{"type":"dance"}"#,
+                "`type` is attach, frame, ack or restart, not \"dance\"",
+            ),
         ];
         for (text, expected) in table {
-            assert_eq!(FromPage::parse(text).map_err(|error| error.clone()).err().as_deref(), Some(expected));
+            assert_eq!(
+                FromPage::parse(text)
+                    .map_err(|error| error.clone())
+                    .err()
+                    .as_deref(),
+                Some(expected)
+            );
         }
     }
 

@@ -4,7 +4,9 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     /// An agent's command line has no words.
-    #[error("the agent's command line is empty: give a program and its arguments, such as 'my-agent --acp'")]
+    #[error(
+        "the agent's command line is empty: give a program and its arguments, such as 'my-agent --acp'"
+    )]
     EmptyCommand,
     /// An agent's command line has a quote that is not closed, or ends in a backslash.
     #[error("the agent's command line has a quote that is not closed or ends in a backslash: {0}")]

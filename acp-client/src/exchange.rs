@@ -84,7 +84,11 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// An exchange whose agent is about to start.
     pub(crate) fn new(cwd: String, spool: Spool, name: String) -> Self {
-        let state = AgentState { state: AgentPhase::Starting, name, message: None };
+        let state = AgentState {
+            state: AgentPhase::Starting,
+            name,
+            message: None,
+        };
         Self {
             cwd,
             spool,
@@ -92,7 +96,11 @@ impl Exchange {
             questions: HashMap::new(),
             pages: BTreeMap::new(),
             pages_ever: 0,
-            news: AgentNews { version: 1, after: 0, state },
+            news: AgentNews {
+                version: 1,
+                after: 0,
+                state,
+            },
             link: None,
             initialized: None,
             waiting_for_initialize: Vec::new(),
@@ -123,7 +131,8 @@ impl Exchange {
     /// The page is gone. What it asked goes on; the answers are for whoever comes later.
     pub(crate) fn close_page(&mut self, page: PageId) {
         self.pages.remove(&page);
-        self.waiting_for_initialize.retain(|(waiting, _)| *waiting != page);
+        self.waiting_for_initialize
+            .retain(|(waiting, _)| *waiting != page);
     }
 
     /// The page's delivery, while it is there.
@@ -152,11 +161,15 @@ impl Exchange {
 
     /// Takes what needs no agent: a frame that is no JSON-RPC, or the page's `initialize`. Gives back what does.
     pub(crate) fn screen(&mut self, page: PageId, frame: Frame, t: u64) -> Option<Frame> {
-        let version_is_right = frame.get("jsonrpc").is_some_and(|version| version.get() == r#""2.0""#);
+        let version_is_right = frame
+            .get("jsonrpc")
+            .is_some_and(|version| version.get() == r#""2.0""#);
         match frame.kind() {
             Kind::Other => self.refuse(page, &frame, t),
             _ if !version_is_right => self.refuse(page, &frame, t),
-            Kind::Request { id, method } if method == "initialize" => self.answer_initialize(page, id, t),
+            Kind::Request { id, method } if method == "initialize" => {
+                self.answer_initialize(page, id, t);
+            }
             _ => return Some(frame),
         }
         None
@@ -164,7 +177,16 @@ impl Exchange {
 
     /// Answers a frame that is no JSON object.
     pub(crate) fn refuse_text(&mut self, page: PageId, t: u64) {
-        self.answer(page, t, error_line("null", INVALID_REQUEST, "a JSON-RPC message is a JSON object", None));
+        self.answer(
+            page,
+            t,
+            error_line(
+                "null",
+                INVALID_REQUEST,
+                "a JSON-RPC message is a JSON object",
+                None,
+            ),
+        );
     }
 
     fn refuse(&mut self, page: PageId, frame: &Frame, t: u64) {
@@ -186,8 +208,18 @@ impl Exchange {
 
     /// Tells a page that nobody is there to answer.
     pub(crate) fn answer_ended(&mut self, page: PageId, id: &Id, t: u64) {
-        let why = self.news.state.message.as_deref().unwrap_or("it was stopped");
-        let line = error_line(id.as_json(), INTERNAL_ERROR, &format!("the agent is not running: {why}"), None);
+        let why = self
+            .news
+            .state
+            .message
+            .as_deref()
+            .unwrap_or("it was stopped");
+        let line = error_line(
+            id.as_json(),
+            INTERNAL_ERROR,
+            &format!("the agent is not running: {why}"),
+            None,
+        );
         self.answer(page, t, line);
     }
 
@@ -198,15 +230,19 @@ impl Exchange {
     }
 
     /// Takes a page's frame for the agent: the line to send, where there is one. Call it with room for that line.
-    pub(crate) fn from_page(&mut self, page: PageId, frame: &Frame, t: u64) -> Option<String> {
+    pub(crate) fn take_from_page(&mut self, page: PageId, frame: &Frame, t: u64) -> Option<String> {
         let (line, owner) = match frame.kind() {
             Kind::Request { id, .. } => {
                 let number = self.requests.issue(Asker::Page(page, id.clone()));
-                (frame.with_id(&Id::from(number)).to_line(), (page, Some(id.as_json().to_owned())))
+                (
+                    frame.with_id(&Id::from(number)).to_line(),
+                    (page, Some(id.as_json().to_owned())),
+                )
             }
-            Kind::Notification { method } if method == "$/cancel_request" => {
-                (self.with_cancelled_number(page, frame).to_line(), (page, None))
-            }
+            Kind::Notification { method } if method == "$/cancel_request" => (
+                self.with_cancelled_number(page, frame).to_line(),
+                (page, None),
+            ),
             Kind::Notification { .. } => (frame.to_line(), (page, None)),
             Kind::Response { id } => {
                 // Another page was first, or the agent has withdrawn the question by ending.
@@ -225,7 +261,9 @@ impl Exchange {
             .get("params")
             .and_then(|params| Frame::parse(params.get()))
             .and_then(|params| {
-                let number = self.requests.number_of(page, &Id::from(params.get("requestId")?))?;
+                let number = self
+                    .requests
+                    .number_of(page, &Id::from(params.get("requestId")?))?;
                 Some(params.with("requestId", &number.to_string()).to_line())
             });
         match number {
@@ -237,22 +275,24 @@ impl Exchange {
     // ---- the agent's life --------------------------------------------------------------------------------------
 
     /// A life begins: the line of the hub's `initialize`.
-    pub(crate) fn begin(&mut self, link: Link, t: u64) -> String {
-        self.link = Some(link);
+    pub(crate) fn begin(&mut self, to_agent: Link, t: u64) -> String {
+        self.link = Some(to_agent);
         let number = self.requests.issue(Asker::Hub);
-        let line =
-            format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"initialize","params":{INITIALIZE}}}"#);
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"method":"initialize","params":{INITIALIZE}}}"#
+        );
         self.spool(t, Direction::ToAgent, None, line.clone());
         line
     }
 
     /// Takes a frame of the agent.
-    pub(crate) fn from_agent(&mut self, frame: &Frame, t: u64) -> Then {
+    pub(crate) fn take_from_agent(&mut self, frame: &Frame, t: u64) -> Then {
         match frame.kind() {
             Kind::Request { id, method } => {
                 self.spool(t, Direction::FromAgent, None, frame.to_line());
                 if method.starts_with("fs/") || method.starts_with("terminal/") {
-                    let message = format!("{method} is not offered (see clientCapabilities of initialize)");
+                    let message =
+                        format!("{method} is not offered (see clientCapabilities of initialize)");
                     let line = error_line(id.as_json(), METHOD_NOT_FOUND, &message, None);
                     self.spool(t, Direction::ToAgent, None, line.clone());
                     return Then::Reply(line);
@@ -298,15 +338,24 @@ impl Exchange {
             other => other.as_u64() == Some(1),
         };
         if !version_is_ours {
-            return Then::Refused(format!("it speaks version {version} of the protocol, Placard speaks 1"));
+            return Then::Refused(format!(
+                "it speaks version {version} of the protocol, Placard speaks 1"
+            ));
         }
         self.initialized = RawValue::from_string(result.get().to_owned()).ok();
         let info = &answer["agentInfo"];
         let name = ["title", "name"].into_iter().find_map(|field| {
-            info[field].as_str().map(str::trim).filter(|name| !name.is_empty())
+            info[field]
+                .as_str()
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
         });
         let name = name.map_or_else(|| self.news.state.name.clone(), str::to_owned);
-        self.set_agent(AgentState { state: AgentPhase::Running, name, message: None });
+        self.set_agent(AgentState {
+            state: AgentPhase::Running,
+            name,
+            message: None,
+        });
         for (page, id) in std::mem::take(&mut self.waiting_for_initialize) {
             self.answer_initialize(page, id, t);
         }
@@ -333,11 +382,20 @@ impl Exchange {
             self.spool(t, Direction::FromAgent, owner, line);
         }
         for (_, id) in std::mem::take(&mut self.questions) {
-            let line = error_line(id.as_json(), INTERNAL_ERROR, "the agent ended before an answer", None);
+            let line = error_line(
+                id.as_json(),
+                INTERNAL_ERROR,
+                "the agent ended before an answer",
+                None,
+            );
             self.spool(t, Direction::ToAgent, None, line);
         }
         let name = self.news.state.name.clone();
-        self.set_agent(AgentState { state: AgentPhase::Ended, name, message: Some(end.message()) });
+        self.set_agent(AgentState {
+            state: AgentPhase::Ended,
+            name,
+            message: Some(end.message()),
+        });
         for (page, id) in std::mem::take(&mut self.waiting_for_initialize) {
             self.answer_ended(page, &id, t);
         }
@@ -348,18 +406,37 @@ impl Exchange {
         let ended = self.news.state.state == AgentPhase::Ended;
         if ended {
             let name = self.news.state.name.clone();
-            self.set_agent(AgentState { state: AgentPhase::Starting, name, message: None });
+            self.set_agent(AgentState {
+                state: AgentPhase::Starting,
+                name,
+                message: None,
+            });
         }
         ended
     }
 
     fn set_agent(&mut self, state: AgentState) {
-        self.news = AgentNews { version: self.news.version + 1, after: self.spool.last(), state };
+        self.news = AgentNews {
+            version: self.news.version + 1,
+            after: self.spool.last(),
+            state,
+        };
         self.wake_pages();
     }
 
-    fn spool(&mut self, t: u64, direction: Direction, owner: Option<(PageId, Option<String>)>, frame: String) {
-        self.spool.append(Spooled { t, direction, owner, frame });
+    fn spool(
+        &mut self,
+        t: u64,
+        direction: Direction,
+        owner: Option<(PageId, Option<String>)>,
+        frame: String,
+    ) {
+        self.spool.append(Spooled {
+            t,
+            direction,
+            owner,
+            frame,
+        });
         self.wake_pages();
     }
 

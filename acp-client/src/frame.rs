@@ -87,8 +87,13 @@ impl Frame {
 
     /// What the frame is.
     pub(crate) fn kind(&self) -> Kind {
-        let id = self.get("id").filter(|raw| raw.get() != "null").map(Id::from);
-        let method = self.get("method").and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        let id = self
+            .get("id")
+            .filter(|raw| raw.get() != "null")
+            .map(Id::from);
+        let method = self
+            .get("method")
+            .and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
         match (id, method) {
             (Some(id), Some(method)) => Kind::Request { id, method },
             (None, Some(method)) => Kind::Notification { method },
@@ -101,7 +106,11 @@ impl Frame {
 
     /// The text of a field; of the last one where it is repeated, as JSON readers do.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
-        self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, raw)| &**raw)
+        self.fields
+            .iter()
+            .rev()
+            .find(|(field, _)| field == name)
+            .map(|(_, raw)| &**raw)
     }
 
     /// The same frame under another id.
@@ -126,7 +135,11 @@ impl Frame {
     /// a bare one.
     pub(crate) fn to_line(&self) -> String {
         let mut line = String::with_capacity(
-            2 + self.fields.iter().map(|(name, raw)| name.len() + raw.get().len() + 4).sum::<usize>(),
+            2 + self
+                .fields
+                .iter()
+                .map(|(name, raw)| name.len() + raw.get().len() + 4)
+                .sum::<usize>(),
         );
         line.push('{');
         for (index, (name, raw)) in self.fields.iter().enumerate() {
@@ -138,7 +151,11 @@ impl Frame {
             line.push_str(raw.get());
         }
         line.push('}');
-        if line.contains(['\n', '\r']) { line.replace(['\n', '\r'], " ") } else { line }
+        if line.contains(['\n', '\r']) {
+            line.replace(['\n', '\r'], " ")
+        } else {
+            line
+        }
     }
 }
 
@@ -150,7 +167,9 @@ pub(crate) fn quoted(text: &str) -> String {
 /// An error answer as one line. `data` is JSON text.
 pub(crate) fn error_line(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
     let message = quoted(message);
-    let data = data.map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
+    let data = data
+        .map(|data| format!(r#","data":{data}"#))
+        .unwrap_or_default();
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}{data}}}}}"#)
 }
 
@@ -196,12 +215,27 @@ mod tests {
         let table = [
             (
                 r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#,
-                Some(Kind::Request { id: id("\"a\""), method: "m".into() }),
+                Some(Kind::Request {
+                    id: id("\"a\""),
+                    method: "m".into(),
+                }),
             ),
-            (r#"{"id":null,"method":"m"}"#, Some(Kind::Notification { method: "m".into() })),
-            (r#"{"method":"m"}"#, Some(Kind::Notification { method: "m".into() })),
-            (r#"{"id":3,"result":null}"#, Some(Kind::Response { id: id("3") })),
-            (r#"{"id":3,"error":{}}"#, Some(Kind::Response { id: id("3") })),
+            (
+                r#"{"id":null,"method":"m"}"#,
+                Some(Kind::Notification { method: "m".into() }),
+            ),
+            (
+                r#"{"method":"m"}"#,
+                Some(Kind::Notification { method: "m".into() }),
+            ),
+            (
+                r#"{"id":3,"result":null}"#,
+                Some(Kind::Response { id: id("3") }),
+            ),
+            (
+                r#"{"id":3,"error":{}}"#,
+                Some(Kind::Response { id: id("3") }),
+            ),
             (r#"{"id":null,"error":{}}"#, Some(Kind::Other)),
             (r#"{"id":3,"method":7}"#, Some(Kind::Other)),
             ("[]", None),
@@ -216,7 +250,9 @@ mod tests {
 
     #[test]
     fn a_changed_id_leaves_everything_else_as_written() {
-        let frame = Frame::parse("{\"jsonrpc\": \"2.0\", \"id\": \"x\",\n \"params\": {\"n\": 1.50, \"s\": \"\\u00e9\"}}");
+        let frame = Frame::parse(
+            "{\"jsonrpc\": \"2.0\", \"id\": \"x\",\n \"params\": {\"n\": 1.50, \"s\": \"\\u00e9\"}}",
+        );
         assert_eq!(
             frame.map(|frame| frame.with_id(&Id::from(7)).to_line()),
             Some(r#"{"jsonrpc":"2.0","id":7,"params":{"n": 1.50, "s": "\u00e9"}}"#.to_owned())
@@ -225,7 +261,12 @@ mod tests {
 
     #[test]
     fn equal_ids_have_equal_keys() {
-        let table = [("1", "1"), ("1.0", "1"), (r#""\u00e9""#, "\"é\""), ("1.5", "1.5")];
+        let table = [
+            ("1", "1"),
+            ("1.0", "1"),
+            (r#""\u00e9""#, "\"é\""),
+            ("1.5", "1.5"),
+        ];
         for (text, key) in table {
             assert_eq!(Id(text.to_owned()).key(), key);
         }

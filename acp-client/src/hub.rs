@@ -38,7 +38,11 @@ pub struct HubSettings {
 
 impl HubSettings {
     /// The usual settings: 20 s for `initialize`, the system's clock, no tap.
-    pub fn new(source: AgentSource, cwd: impl Into<PathBuf>, spool_folder: impl Into<PathBuf>) -> Self {
+    pub fn new(
+        source: AgentSource,
+        cwd: impl Into<PathBuf>,
+        spool_folder: impl Into<PathBuf>,
+    ) -> Self {
         Self {
             source,
             cwd: cwd.into(),
@@ -122,7 +126,10 @@ impl Hub {
             stop,
             lives: tokio::sync::Mutex::new(Some(lives)),
         };
-        Self { shared, keeper: Arc::new(keeper) }
+        Self {
+            shared,
+            keeper: Arc::new(keeper),
+        }
     }
 
     /// A page that has still to say `attach`.

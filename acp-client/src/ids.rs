@@ -41,10 +41,15 @@ impl OpenRequests {
     /// The number of a page's open request.
     pub(crate) fn number_of(&self, page: PageId, id: &Id) -> Option<u64> {
         let key = id.key();
-        self.open.iter().rev().find_map(|(number, asker)| match asker {
-            Asker::Page(owner, theirs) if *owner == page && theirs.key() == key => Some(*number),
-            _ => None,
-        })
+        self.open
+            .iter()
+            .rev()
+            .find_map(|(number, asker)| match asker {
+                Asker::Page(owner, theirs) if *owner == page && theirs.key() == key => {
+                    Some(*number)
+                }
+                _ => None,
+            })
     }
 
     /// Takes all that is open, oldest first.

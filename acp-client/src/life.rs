@@ -42,7 +42,11 @@ impl Body {
         match source {
             AgentSource::Command(command) => {
                 let (process, stdin, stdout) = AgentProcess::start(command, tap)?;
-                Ok((Self::Process(Box::new(process)), Box::new(stdin), Box::new(stdout)))
+                Ok((
+                    Self::Process(Box::new(process)),
+                    Box::new(stdin),
+                    Box::new(stdout),
+                ))
             }
             AgentSource::Embedded(agent) => {
                 let (ours, theirs) = tokio::io::duplex(EMBEDDED_PIPE);
@@ -79,7 +83,10 @@ impl Body {
                         "the agent did not end and was stopped".to_owned()
                     }
                 };
-                End { what, stderr: String::new() }
+                End {
+                    what,
+                    stderr: String::new(),
+                }
             }
         }
     }
@@ -101,17 +108,27 @@ enum Cause {
 pub(crate) async fn live(shared: &Arc<Shared>, stop: &CancellationToken) -> End {
     let (mut body, input, output) = match Body::start(&shared.source, &shared.tap) {
         Ok(started) => started,
-        Err(what) => return End { what, stderr: String::new() },
+        Err(what) => {
+            return End {
+                what,
+                stderr: String::new(),
+            };
+        }
     };
-    let (link, lines) = mpsc::channel(WAITING_LINES);
+    let (to_agent, lines) = mpsc::channel(WAITING_LINES);
     let finish = CancellationToken::new();
-    let writer = tokio::spawn(write_lines(input, lines, finish.clone(), shared.tap.clone()));
-    let initialize = shared.exchange().begin(link.clone(), shared.now());
+    let writer = tokio::spawn(write_lines(
+        input,
+        lines,
+        finish.clone(),
+        shared.tap.clone(),
+    ));
+    let initialize = shared.exchange().begin(to_agent.clone(), shared.now());
     // The channel is empty and the writer may at worst be gone already, which reading will tell.
-    let _ = link.send(initialize).await;
+    let _ = to_agent.send(initialize).await;
 
     let mut reader = LineReader::new(output, LINE_LIMIT);
-    let cause = read(shared, &mut body, &mut reader, &link, stop).await;
+    let cause = read(shared, &mut body, &mut reader, &to_agent, stop).await;
     shared.exchange().unlink();
     finish.cancel();
     // What it still writes is read: an agent that cannot write cannot end.
@@ -140,7 +157,7 @@ async fn read(
     shared: &Arc<Shared>,
     body: &mut Body,
     reader: &mut LineReader<Output>,
-    link: &mpsc::Sender<String>,
+    to_agent: &mpsc::Sender<String>,
     stop: &CancellationToken,
 ) -> Cause {
     let silence = sleep(shared.initialize_limit);
@@ -167,14 +184,17 @@ async fn read(
                     // The writer's end means the agent's end, which the next read tells.
                     tokio::select! {
                         () = stop.cancelled() => return Cause::Stopped,
-                        _ = link.send(reply) => {}
+                        _ = to_agent.send(reply) => {}
                     }
                 }
                 Then::Nothing | Then::Dropped(_) => {}
             },
             Ok(None) => return Cause::Gone,
             Err(error) => {
-                shared.tap.see(WireSide::Note, &format!("the agent's output failed: {error}"));
+                shared.tap.see(
+                    WireSide::Note,
+                    &format!("the agent's output failed: {error}"),
+                );
                 return Cause::Gone;
             }
         }
@@ -207,14 +227,20 @@ fn take_line(shared: &Shared, line: Line) -> Then {
             return note(shared, "the line above is not UTF-8 and was left out");
         }
         Line::TooLong(bytes) => {
-            return note(shared, &format!("a line of {bytes} bytes was left out: {LINE_LIMIT} are read"));
+            return note(
+                shared,
+                &format!("a line of {bytes} bytes was left out: {LINE_LIMIT} are read"),
+            );
         }
     };
     shared.tap.see(WireSide::FromAgent, &text);
     let Some(frame) = Frame::parse(&text) else {
-        return note(shared, "the line above is no JSON-RPC message and was left out");
+        return note(
+            shared,
+            "the line above is no JSON-RPC message and was left out",
+        );
     };
-    let then = shared.exchange().from_agent(&frame, shared.now());
+    let then = shared.exchange().take_from_agent(&frame, shared.now());
     if let Then::Dropped(why) = &then {
         note(shared, &format!("the line above was left out: {why}"));
     }

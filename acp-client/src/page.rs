@@ -92,21 +92,30 @@ impl Page {
             self.shared.exchange().refuse_text(self.id, now);
             return;
         };
-        let Some(frame) = self.shared.exchange().screen(self.id, frame, now) else { return };
+        let Some(frame) = self.shared.exchange().screen(self.id, frame, now) else {
+            return;
+        };
         while let Some(link) = self.link().await {
             // A place in the queue first, then the id: so the order of the spool is the order of the wire.
-            let Ok(place) = link.reserve().await else { continue };
+            let Ok(place) = link.reserve().await else {
+                continue;
+            };
             let mut exchange = self.shared.exchange();
-            if !exchange.link().is_some_and(|current| current.same_channel(&link)) {
+            if !exchange
+                .link()
+                .is_some_and(|current| current.same_channel(&link))
+            {
                 continue;
             }
-            if let Some(line) = exchange.from_page(self.id, &frame, self.shared.now()) {
+            if let Some(line) = exchange.take_from_page(self.id, &frame, self.shared.now()) {
                 place.send(line);
             }
             return;
         }
         if let Kind::Request { id, .. } = frame.kind() {
-            self.shared.exchange().answer_ended(self.id, &id, self.shared.now());
+            self.shared
+                .exchange()
+                .answer_ended(self.id, &id, self.shared.now());
         }
     }
 

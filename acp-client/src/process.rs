@@ -41,7 +41,12 @@ impl AgentProcess {
         let mut child = Command::new(program)
             .args(&command.args)
             .env_clear()
-            .envs(command.environment.iter().map(|(name, value)| (name, value)))
+            .envs(
+                command
+                    .environment
+                    .iter()
+                    .map(|(name, value)| (name, value)),
+            )
             .current_dir(&command.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -56,7 +61,11 @@ impl AgentProcess {
                      Check that the program is installed and on PATH, and that the folder exists."
                 )
             })?;
-        let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+        let group = Group(
+            child
+                .id()
+                .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
+        );
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -65,7 +74,17 @@ impl AgentProcess {
         let tail = Arc::new(Mutex::new(String::new()));
         let stderr = tokio::spawn(read_stderr(stderr, Arc::clone(&tail), tap.clone()));
         let program = program.clone();
-        Ok((Self { program, child, group, tail, stderr }, stdin, stdout))
+        Ok((
+            Self {
+                program,
+                child,
+                group,
+                tail,
+                stderr,
+            },
+            stdin,
+            stdout,
+        ))
     }
 
     /// Waits for the end of the program: what happened, in a sentence. Cancel-safe.
@@ -79,24 +98,28 @@ impl AgentProcess {
 
     /// Gives the program `grace` to end by itself, then ends it; everything that it left behind ends too.
     pub(crate) async fn end(mut self, grace: Duration) -> (String, String) {
-        let what = match timeout(grace, self.ended()).await {
-            Ok(what) => what,
-            Err(_) => {
-                self.group.ask_to_end();
-                match timeout(TERM_GRACE, self.ended()).await {
-                    Ok(what) => what,
-                    Err(_) => {
-                        self.group.kill();
-                        self.ended().await
-                    }
-                }
-            }
+        let mut what = timeout(grace, self.ended()).await.ok();
+        if what.is_none() {
+            self.group.ask_to_end();
+            what = timeout(TERM_GRACE, self.ended()).await.ok();
+        }
+        let what = if let Some(what) = what {
+            what
+        } else {
+            self.group.kill();
+            self.ended().await
         };
         self.group.kill();
         if timeout(STDERR_GRACE, &mut self.stderr).await.is_err() {
             self.stderr.abort();
         }
-        (what, self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        (
+            what,
+            self.tail
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        )
     }
 }
 
@@ -155,9 +178,14 @@ fn keep_end(text: &mut String, limit: usize) {
         return;
     }
     let least = text.len() - limit;
-    let cut = match text.as_bytes()[least..text.len() - 1].iter().position(|byte| *byte == b'\n') {
+    let cut = match text.as_bytes()[least..text.len() - 1]
+        .iter()
+        .position(|byte| *byte == b'\n')
+    {
         Some(end) => least + end + 1,
-        None => (least..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len()),
+        None => (least..text.len())
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(text.len()),
     };
     text.drain(..cut);
 }
@@ -169,7 +197,11 @@ mod tests {
 
     #[test]
     fn the_tail_is_cut_at_lines_and_never_inside_a_character() {
-        let table = [("ab\ncd\n", 6, "ab\ncd\n"), ("ab\ncd\n", 4, "cd\n"), ("éééé\n", 4, "é\n")];
+        let table = [
+            ("ab\ncd\n", 6, "ab\ncd\n"),
+            ("ab\ncd\n", 4, "cd\n"),
+            ("éééé\n", 4, "é\n"),
+        ];
         for (text, limit, expected) in table {
             let mut kept = text.to_owned();
             keep_end(&mut kept, limit);

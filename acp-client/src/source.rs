@@ -39,9 +39,10 @@ impl AgentSource {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Embedded(agent) => agent.name.clone(),
-            Self::Command(command) => Path::new(&command.program)
-                .file_name()
-                .map_or_else(|| command.program.clone(), |name| name.to_string_lossy().into_owned()),
+            Self::Command(command) => Path::new(&command.program).file_name().map_or_else(
+                || command.program.clone(),
+                |name| name.to_string_lossy().into_owned(),
+            ),
         }
     }
 }
@@ -49,7 +50,10 @@ impl AgentSource {
 impl fmt::Debug for AgentSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedded(agent) => formatter.debug_tuple("Embedded").field(&agent.name).finish(),
+            Self::Embedded(agent) => formatter
+                .debug_tuple("Embedded")
+                .field(&agent.name)
+                .finish(),
             Self::Command(command) => formatter.debug_tuple("Command").field(command).finish(),
         }
     }
@@ -64,7 +68,10 @@ pub struct EmbeddedAgent {
 
 impl fmt::Debug for EmbeddedAgent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("EmbeddedAgent").field(&self.name).finish()
+        formatter
+            .debug_tuple("EmbeddedAgent")
+            .field(&self.name)
+            .finish()
     }
 }
 
@@ -88,7 +95,8 @@ impl AgentCommand {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         cwd: impl Into<PathBuf>,
     ) -> Result<Self, ClientError> {
-        let words = shlex::split(line).ok_or_else(|| ClientError::UnclosedQuote(line.to_owned()))?;
+        let words =
+            shlex::split(line).ok_or_else(|| ClientError::UnclosedQuote(line.to_owned()))?;
         let mut words = words.into_iter();
         let program = words.next().ok_or(ClientError::EmptyCommand)?;
         Ok(Self {
@@ -120,12 +128,19 @@ mod tests {
     #[test]
     fn a_command_line_is_split_as_a_shell_would() {
         let words = |line| {
-            AgentCommand::parse(line, [], "/").map(|command| (command.program, command.args.join("|")))
+            AgentCommand::parse(line, [], "/")
+                .map(|command| (command.program, command.args.join("|")))
         };
         let parts = |program: &str, args: &str| Ok((program.to_owned(), args.to_owned()));
         assert_eq!(words("agent --acp"), parts("agent", "--acp"));
-        assert_eq!(words(r#"'/my agent/bin' "a b" c\ d $HOME"#), parts("/my agent/bin", "a b|c d|$HOME"));
+        assert_eq!(
+            words(r#"'/my agent/bin' "a b" c\ d $HOME"#),
+            parts("/my agent/bin", "a b|c d|$HOME")
+        );
         assert_eq!(words(" "), Err(ClientError::EmptyCommand));
-        assert_eq!(words("a 'b"), Err(ClientError::UnclosedQuote("a 'b".into())));
+        assert_eq!(
+            words("a 'b"),
+            Err(ClientError::UnclosedQuote("a 'b".into()))
+        );
     }
 }

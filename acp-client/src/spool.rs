@@ -107,12 +107,19 @@ impl Spool {
 
     /// The number after which every frame is still held.
     pub(crate) fn held_after(&self) -> u64 {
-        if self.file.is_some() { 0 } else { self.last - self.recent.len() as u64 }
+        if self.file.is_some() {
+            0
+        } else {
+            self.last - self.recent.len() as u64
+        }
     }
 
     /// True when at least `bytes` of frames come after number `after`.
     pub(crate) fn holds_more_than(&self, after: u64, bytes: u64) -> bool {
-        match self.recent_index(after + 1).and_then(|index| self.recent.get(index)) {
+        match self
+            .recent_index(after + 1)
+            .and_then(|index| self.recent.get(index))
+        {
             Some(next) => self.end - next.offset >= bytes,
             None => after < self.last,
         }
@@ -124,7 +131,10 @@ impl Spool {
         self.end += self.write(&frame);
         self.last += 1;
         self.recent_bytes += frame.frame.len();
-        self.recent.push_back(Recent { offset, frame: Arc::new(frame) });
+        self.recent.push_back(Recent {
+            offset,
+            frame: Arc::new(frame),
+        });
         while self.recent_bytes > self.memory_limit && self.recent.len() > 1 {
             if let Some(oldest) = self.recent.pop_front() {
                 self.recent_bytes -= oldest.frame.frame.len();
@@ -136,7 +146,11 @@ impl Spool {
     /// Frames from number `first` on: as many as fit in `budget` bytes, at least one where there is one.
     pub(crate) fn read(&mut self, first: u64, budget: usize) -> Vec<(u64, Arc<Spooled>)> {
         if let Some(index) = self.recent_index(first) {
-            let frames = self.recent.iter().skip(index).map(|recent| Arc::clone(&recent.frame));
+            let frames = self
+                .recent
+                .iter()
+                .skip(index)
+                .map(|recent| Arc::clone(&recent.frame));
             return fitting(first, budget, frames);
         }
         if first > self.last || self.file.is_none() {
@@ -153,7 +167,10 @@ impl Spool {
 
     fn recent_index(&self, number: u64) -> Option<usize> {
         let first = self.last + 1 - self.recent.len() as u64;
-        (first..=self.last).contains(&number).then(|| usize::try_from(number - first).ok()).flatten()
+        (first..=self.last)
+            .contains(&number)
+            .then(|| usize::try_from(number - first).ok())
+            .flatten()
     }
 
     fn write(&mut self, frame: &Spooled) -> u64 {
@@ -187,7 +204,9 @@ impl Spool {
     }
 
     fn read_file(&self, first: u64, budget: usize) -> io::Result<Vec<(u64, Arc<Spooled>)>> {
-        let Some(file) = &self.file else { return Ok(Vec::new()) };
+        let Some(file) = &self.file else {
+            return Ok(Vec::new());
+        };
         let mark = (first - 1) / MARK_EVERY;
         let mut offset = usize::try_from(mark)
             .ok()
@@ -207,7 +226,10 @@ impl Spool {
             if used > 0 && used + size > budget {
                 break;
             }
-            frames.push((number, Arc::new(frame_at(file, offset + LENGTHS, head, length)?)));
+            frames.push((
+                number,
+                Arc::new(frame_at(file, offset + LENGTHS, head, length)?),
+            ));
             used += size.max(1);
             offset += LENGTHS + head + length;
             number += 1;
@@ -237,7 +259,10 @@ fn lengths_at(file: &File, offset: u64) -> io::Result<(u64, u64)> {
     let mut frame = [0; 4];
     file.read_exact_at(&mut head, offset)?;
     file.read_exact_at(&mut frame, offset + 4)?;
-    Ok((u32::from_le_bytes(head).into(), u32::from_le_bytes(frame).into()))
+    Ok((
+        u32::from_le_bytes(head).into(),
+        u32::from_le_bytes(frame).into(),
+    ))
 }
 
 fn frame_at(file: &File, offset: u64, head: u64, length: u64) -> io::Result<Spooled> {
@@ -262,8 +287,13 @@ mod tests {
     fn frame(number: u64, length: usize) -> Spooled {
         Spooled {
             t: number,
-            direction: if number.is_multiple_of(2) { Direction::FromAgent } else { Direction::ToAgent },
-            owner: (!number.is_multiple_of(3)).then(|| (PageId(number), Some(format!("\"{number}\"")))),
+            direction: if number.is_multiple_of(2) {
+                Direction::FromAgent
+            } else {
+                Direction::ToAgent
+            },
+            owner: (!number.is_multiple_of(3))
+                .then(|| (PageId(number), Some(format!("\"{number}\"")))),
             frame: format!("{number:0length$}"),
         }
     }
@@ -274,10 +304,15 @@ mod tests {
         for number in 1..=300 {
             assert_eq!(spool.append(frame(number, 100)), number);
         }
-        assert_eq!((spool.last(), spool.held_after(), spool.recent.len()), (300, 0, 10));
+        assert_eq!(
+            (spool.last(), spool.held_after(), spool.recent.len()),
+            (300, 0, 10)
+        );
         for first in [1, 2, 63, 64, 65, 66, 129, 200, 290, 291, 299, 300] {
-            let expected: Vec<_> =
-                (first..=300).take(3).map(|number| (number, Arc::new(frame(number, 100)))).collect();
+            let expected: Vec<_> = (first..=300)
+                .take(3)
+                .map(|number| (number, Arc::new(frame(number, 100))))
+                .collect();
             assert_eq!(spool.read(first, 300), expected, "from {first}");
         }
         assert_eq!(spool.read(301, 300), vec![]);
@@ -290,7 +325,10 @@ mod tests {
             spool.append(frame(number, 500));
         }
         for first in 1..=3 {
-            assert_eq!(spool.read(first, 100), vec![(first, Arc::new(frame(first, 500)))]);
+            assert_eq!(
+                spool.read(first, 100),
+                vec![(first, Arc::new(frame(first, 500)))]
+            );
         }
     }
 

@@ -23,7 +23,9 @@ pub enum WireSide {
 
 /// Sees every line, as it is, without its line end. Called from the tasks that read and write: it must not block.
 #[derive(Clone)]
-pub struct WireTap(Arc<dyn Fn(WireSide, &str) + Send + Sync>);
+pub struct WireTap(Arc<See>);
+
+type See = dyn Fn(WireSide, &str) + Send + Sync;
 
 impl WireTap {
     /// A tap that calls `see`.
@@ -72,7 +74,12 @@ pub(crate) struct LineReader<R> {
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// A reader of lines of at most `limit` bytes.
     pub(crate) fn new(input: R, limit: usize) -> Self {
-        Self { input: BufReader::with_capacity(64 * 1024, input), line: Vec::new(), skipped: 0, limit }
+        Self {
+            input: BufReader::with_capacity(64 * 1024, input),
+            line: Vec::new(),
+            skipped: 0,
+            limit,
+        }
     }
 
     /// The next line; `None` at the end. A last line without a line end counts.

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use acp_client::{AgentSource, Hub, HubSettings, Page};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split,
+};
 use tokio::time::timeout;
 
-/// Nothing here takes longer, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Nothing here takes longer, unless it hangs: more than the longest limit that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The agent's end of the wire, in the hands of a script.
 pub struct Agent {
@@ -46,7 +48,8 @@ impl Agent {
     }
 
     pub async fn answer(&mut self, id: &Value, result: Value) {
-        self.say(json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
+        self.say(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+            .await;
     }
 
     /// A message chunk with a text.
@@ -57,7 +60,11 @@ impl Agent {
     /// Answers `initialize` as an agent named "Fake".
     pub async fn initialize(&mut self) {
         let id = self.hear_request("initialize").await;
-        self.answer(&id, json!({"protocolVersion": 1, "agentInfo": {"name": "fake", "title": "Fake"}})).await;
+        self.answer(
+            &id,
+            json!({"protocolVersion": 1, "agentInfo": {"name": "fake", "title": "Fake"}}),
+        )
+        .await;
     }
 
     /// Reads on until the input ends.
@@ -77,7 +84,10 @@ where
 {
     AgentSource::embedded("scripted", move |stream| {
         let (input, output) = split(stream);
-        script(Agent { input: BufReader::new(input), output })
+        script(Agent {
+            input: BufReader::new(input),
+            output,
+        })
     })
 }
 
@@ -95,28 +105,34 @@ pub fn hub(source: AgentSource) -> Hub {
 pub struct Reader {
     pub page: Page,
     waiting: std::collections::VecDeque<Value>,
-    acknowledges: bool,
 }
 
 impl Reader {
     /// Attaches after `after` and gives the answer too.
     pub async fn attach(hub: &Hub, after: u64) -> (Self, Value) {
-        let mut reader =
-            Self { page: hub.attach(after), waiting: std::collections::VecDeque::new(), acknowledges: true };
+        let mut reader = Self {
+            page: hub.attach(after),
+            waiting: std::collections::VecDeque::new(),
+        };
         let attached = reader.envelope().await;
         (reader, attached)
     }
 
-    /// A page that never acknowledges anything.
-    pub async fn attach_silent(hub: &Hub) -> Self {
-        let (mut reader, _) = Self::attach(hub, 0).await;
-        reader.acknowledges = false;
-        reader
+    pub async fn envelope(&mut self) -> Value {
+        let text = timeout(PATIENCE, self.page.next())
+            .await
+            .expect("an envelope")
+            .expect("an open page");
+        serde_json::from_str(&text).expect("an envelope is JSON")
     }
 
-    pub async fn envelope(&mut self) -> Value {
-        let text = timeout(PATIENCE, self.page.next()).await.expect("an envelope").expect("an open page");
-        serde_json::from_str(&text).expect("an envelope is JSON")
+    /// The next batch of frames, without an acknowledgement.
+    pub async fn batch(&mut self) -> Vec<Value> {
+        loop {
+            if let Some(frames) = self.envelope().await["frames"].as_array() {
+                return frames.clone();
+            }
+        }
     }
 
     /// The next frame, or envelope of another kind.
@@ -131,10 +147,8 @@ impl Reader {
             }
             let frames = envelope["frames"].as_array().expect("frames");
             self.waiting.extend(frames.iter().cloned());
-            if self.acknowledges {
-                let last = frames.last().expect("a frame")["n"].clone();
-                self.send(json!({"type": "ack", "n": last})).await;
-            }
+            let last = frames.last().expect("a frame")["n"].clone();
+            self.send(json!({"type": "ack", "n": last})).await;
         }
     }
 
@@ -154,7 +168,10 @@ impl Reader {
     /// Reads on to the agent's state `state` and gives its message.
     pub async fn agent(&mut self, state: &str) -> String {
         let seen = self.until(|next| next["agent"]["state"] == state).await;
-        seen.last().expect("a state")["agent"]["message"].as_str().unwrap_or_default().to_owned()
+        seen.last().expect("a state")["agent"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     pub async fn send(&self, envelope: Value) {
@@ -169,11 +186,16 @@ impl Reader {
     }
 
     pub async fn request(&self, id: Value, method: &str) {
-        self.frame(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}})).await;
+        self.frame(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}}))
+            .await;
     }
 }
 
 /// The frame of an entry, of all entries.
 pub fn frames(entries: &[Value]) -> Vec<Value> {
-    entries.iter().filter(|entry| entry["frame"].is_object()).map(|entry| entry["frame"].clone()).collect()
+    entries
+        .iter()
+        .filter(|entry| entry["frame"].is_object())
+        .map(|entry| entry["frame"].clone())
+        .collect()
 }
