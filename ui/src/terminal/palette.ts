@@ -1,6 +1,9 @@
 import type { ITheme } from '@xterm/xterm';
 
-/** Terminal colours of the two themes: each of the sixteen is legible (WCAG AA) as text on its ground. */
+/**
+ * Terminal colours of the two themes, legible (WCAG AA) as text on their ground. The shades of the ground itself (the
+ * whites on light, black on dark) serve as backgrounds; as text the emulator's least contrast makes them legible.
+ */
 export const LIGHT: ITheme & { background: string } = {
   background: '#fbfaf6',
   foreground: '#2a2925',
@@ -14,7 +17,7 @@ export const LIGHT: ITheme & { background: string } = {
   blue: '#2a5f9e',
   magenta: '#8a3f86',
   cyan: '#0b6e72',
-  white: '#67635b',
+  white: '#dedbd2',
   brightBlack: '#6b675f',
   brightRed: '#bd3b2d',
   brightGreen: '#2f7d4f',
@@ -22,7 +25,7 @@ export const LIGHT: ITheme & { background: string } = {
   brightBlue: '#2f6bb3',
   brightMagenta: '#9a4a95',
   brightCyan: '#0f767a',
-  brightWhite: '#45423c',
+  brightWhite: '#efeee9',
 };
 
 export const DARK: ITheme & { background: string } = {
@@ -31,7 +34,7 @@ export const DARK: ITheme & { background: string } = {
   cursor: '#5fc3c2',
   cursorAccent: '#151615',
   selectionBackground: '#5fc3c240',
-  black: '#8b8880',
+  black: '#2d302e',
   red: '#ee8b7d',
   green: '#7cc79a',
   yellow: '#e2b85c',
