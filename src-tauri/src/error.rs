@@ -11,6 +11,16 @@ pub enum DesktopError {
     /// The program cannot be run again as the supervisor of a command.
     #[error("the path of this program cannot be found out: {0}")]
     OwnPath(#[source] std::io::Error),
+    /// `PLACARD_LOG` is not a filter.
+    #[error(
+        "PLACARD_LOG={filter:?} is no log filter: {fault}. Write for example PLACARD_LOG=debug or PLACARD_LOG=agent_core=trace,warn"
+    )]
+    LogFilter {
+        /// The variable's value.
+        filter: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A folder could not be made.
     #[error("cannot make the folder {folder}: {fault}")]
     Folder {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acp_client::{AgentSource, Hub, HubSettings};
-use agent_core::{Agent, Surroundings};
+use agent_core::Agent;
 use tauri::async_runtime::{block_on, spawn};
 use tauri::{AppHandle, Manager, RunEvent};
 use tracing_subscriber::EnvFilter;
@@ -24,15 +24,17 @@ const AGENT_NAME: &str = "Placard agent";
 /// To be called on the main thread, after `agent_core::shell::supervisor::run_if_asked`.
 pub fn run() -> Result<(), DesktopError> {
     let around = Around::of_this_process()?;
-    log_to_stderr(around.agent.environment.get("PLACARD_LOG"));
+    log_to_stderr(around.agent.environment.get("PLACARD_LOG"))?;
 
-    let settings = HubSettings::new(embedded(around.agent), around.cwd, around.cache);
+    let agent = Agent::new(around.agent);
+    let settings = HubSettings::new(embedded(agent.clone()), around.cwd, around.cache);
     let app = tauri::Builder::default()
         .invoke_handler(tauri::generate_handler![page::hub_attach, page::hub_send])
         .setup(move |app| {
             // The hub's tasks live in the runtime that the commands of the page run in.
             let hub = block_on(async { Hub::start(settings) });
             app.manage(WindowPage::new(hub));
+            app.manage(agent);
             end_on_signals(app.handle().clone());
             Ok(window::open(app.handle())?)
         })
@@ -51,8 +53,7 @@ pub fn run() -> Result<(), DesktopError> {
 }
 
 /// The agent inside this program, at the other end of a stream.
-fn embedded(surroundings: Surroundings) -> AgentSource {
-    let agent = Agent::new(surroundings);
+fn embedded(agent: Agent) -> AgentSource {
     AgentSource::embedded(AGENT_NAME, move |stream| {
         let agent = agent.clone();
         async move {
@@ -68,13 +69,13 @@ fn embedded(surroundings: Surroundings) -> AgentSource {
 fn end(app: AppHandle) {
     spawn(async move {
         let hub = app.state::<WindowPage>().hub().clone();
-        if tokio::time::timeout(SHUTDOWN_LIMIT, hub.shutdown())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                "the agent did not end within {SHUTDOWN_LIMIT:?}; its commands are ended by their supervisors"
-            );
+        let agent = app.state::<Agent>().inner().clone();
+        let all = async {
+            hub.shutdown().await;
+            agent.shutdown().await;
+        };
+        if tokio::time::timeout(SHUTDOWN_LIMIT, all).await.is_err() {
+            tracing::warn!("the agent did not end within {SHUTDOWN_LIMIT:?}");
         }
         app.exit(0);
     });
@@ -108,10 +109,16 @@ fn end_on_signals(app: AppHandle) {
 #[cfg(not(unix))]
 fn end_on_signals(_app: AppHandle) {}
 
-/// Messages of the level that `PLACARD_LOG` names go to stderr: warnings where it is not set.
-fn log_to_stderr(filter: Option<&str>) {
+/// Logs to stderr by `filter`, the value of `PLACARD_LOG`; warnings only without one.
+fn log_to_stderr(filter: Option<&str>) -> Result<(), DesktopError> {
+    let filter = filter.unwrap_or("warn");
+    let parsed = EnvFilter::try_new(filter).map_err(|fault| DesktopError::LogFilter {
+        filter: filter.to_owned(),
+        fault: fault.to_string(),
+    })?;
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(filter.unwrap_or("warn")))
+        .with_env_filter(parsed)
         .with_writer(std::io::stderr)
         .init();
+    Ok(())
 }

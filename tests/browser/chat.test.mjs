@@ -1,0 +1,151 @@
+// `placard serve` in a real browser: the same page as in the window, over a WebSocket.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { ChatPage, launchBrowser } from './page.mjs';
+import { SOON, until } from './patience.mjs';
+import { Server } from './server.mjs';
+
+const numbers = (to) => Array.from({ length: to }, (_, index) => String(index + 1)).join('\n');
+
+describe('the chat in a browser', () => {
+  let browser;
+  let server;
+
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  after(() => browser.close());
+  beforeEach(async () => {
+    server = await Server.start();
+  });
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+    await server.remove();
+  });
+
+  const context = (options = {}) => browser.newContext({ viewport: { width: 1240, height: 860 }, ...options });
+
+  test('output appears in the card while the command runs', async () => {
+    const chat = await ChatPage.open(await context({ colorScheme: 'light' }), server.address);
+    const command = 'for i in 1 2 3; do echo $i; sleep 0.3; done';
+
+    await chat.say(`$ ${command}`);
+    const early = await chat.cardText((text) => text !== '', 'the card shows its first line');
+    assert.match(early, /^1(\n2)?$/, '1 is seen before 3 is printed');
+    await chat.screenshot('browser-light-running');
+
+    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: numbers(3) }]);
+    await chat.screenshot('browser-light');
+    assert.deepEqual(chat.complaints, []);
+    assert.deepEqual([...chat.origins], [server.address.origin], 'nothing is loaded from elsewhere');
+  });
+
+  test('a page loaded again in mid-run goes on with the same card', async () => {
+    const chat = await ChatPage.open(await context(), server.address);
+    const command = 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.3; done';
+
+    await chat.say(`$ ${command}`);
+    await chat.cardText((text) => text.includes('2'), 'the command has begun');
+    const id = await chat.part('card').getAttribute('data-terminal-id');
+    await chat.page.reload();
+
+    const again = await chat.cardText((text) => text.includes('2'), 'the card is back');
+    assert.doesNotMatch(again, /8/, 'the page came back while the command ran');
+    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: numbers(8) }]);
+    assert.equal(await chat.part('card').getAttribute('data-terminal-id'), id);
+    assert.deepEqual(chat.complaints, []);
+  });
+
+  test('a second page shows what the first one runs', async () => {
+    const shared = await context();
+    const first = await ChatPage.open(shared, server.address);
+    await first.say('$ echo begun; sleep 1; echo done');
+    await first.cardText((text) => text.includes('begun'), 'the command has begun');
+
+    const second = await ChatPage.open(shared, new URL('/', server.address));
+    const card = { command: 'echo begun; sleep 1; echo done', pill: 'ok', text: 'begun\ndone' };
+    assert.deepEqual(await second.endedCards(), [card]);
+    assert.deepEqual(await first.endedCards(), [card]);
+  });
+
+  test('a dark desktop gets dark paper, and a failure its code', async () => {
+    const chat = await ChatPage.open(await context({ colorScheme: 'dark' }), server.address);
+    const paper = await chat.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(paper, 'rgb(23, 24, 23)');
+
+    const command = String.raw`printf '\033[31mred \033[32mgreen \033[34mblue\033[0m plain\n'; exit 3`;
+    await chat.say(`$ ${command}`);
+    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'exit 3', text: 'red green blue plain' }]);
+    await chat.screenshot('browser-dark');
+    assert.deepEqual(chat.complaints, []);
+  });
+
+  test('Escape stops the command', async () => {
+    const chat = await ChatPage.open(await context(), server.address);
+    await chat.say('$ echo ready; sleep 303');
+    await chat.cardText((text) => text.includes('ready'), 'the command has begun');
+    const sleeping = () => server.home.leftRunning().filter((command) => command.startsWith('sleep'));
+    await until(() => sleeping().length === 1, 'it sleeps');
+
+    await chat.part('composer').press('Escape');
+    const [card] = await chat.endedCards();
+    assert.deepEqual({ command: card.command, text: card.text }, { command: 'echo ready; sleep 303', text: 'ready' });
+    await until(() => sleeping().length === 0, 'nothing sleeps any more');
+  });
+
+  test('the address opens once, and its cookie from then on', async () => {
+    const known = await context();
+    const chat = await ChatPage.open(known, server.address);
+    assert.equal(chat.page.url(), new URL('/', server.address).href, 'the token is in no history');
+    const [cookie] = await known.cookies();
+    const { httpOnly, sameSite } = cookie;
+    assert.deepEqual({ httpOnly, sameSite }, { httpOnly: true, sameSite: 'Strict' });
+    await ChatPage.open(known, new URL('/', server.address));
+
+    const stranger = await (await context()).newPage();
+    const statuses = [];
+    for (const address of [server.address, new URL('/', server.address), new URL('/ws', server.address)]) {
+      statuses.push((await stranger.goto(address.href)).status());
+    }
+    assert.deepEqual(statuses, [403, 403, 403]);
+  });
+
+  test('a page elsewhere does not reach the socket', async () => {
+    const known = await context();
+    const chat = await ChatPage.open(known, server.address);
+    const opens = (page) =>
+      page.evaluate(async (address) => {
+        const socket = new WebSocket(address);
+        return new Promise((resolve) => {
+          socket.onopen = () => resolve(true);
+          socket.onerror = () => resolve(false);
+        });
+      }, `ws://${server.address.host}/ws`);
+    assert.equal(await opens(chat.page), true);
+
+    // Another server on this machine: to the browser the same site, so that even a strict cookie goes along.
+    const other = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end('<p>elsewhere'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const elsewhere = await known.newPage();
+      await elsewhere.goto(`http://127.0.0.1:${other.address().port}/`);
+      assert.equal(await opens(elsewhere), false);
+    } finally {
+      other.close();
+    }
+  });
+
+  test('nothing is left of a command when the server is told to end', async () => {
+    const chat = await ChatPage.open(await context(), server.address);
+    await chat.say('$ echo ready; sleep 301 & sleep 302');
+    await chat.cardText((text) => text.includes('ready'), 'the command has begun');
+    const sleeping = () => server.home.leftRunning().filter((command) => command.startsWith('sleep'));
+    await until(() => sleeping().length === 2, 'both of them sleep');
+
+    assert.equal(await server.stop(), 0);
+    await server.home.quiet(SOON);
+  });
+});
