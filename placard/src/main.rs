@@ -1,2 +1,61 @@
-//! placard
-fn main() {}
+//! `placard`: the command-line program, with no window and no library of one.
+//!
+//! - `placard acp` is the agent for an editor: JSON-RPC on stdin and stdout (`acp`).
+//! - `placard run "prompt"` is one prompt in a plain terminal (`run`).
+//! - `placard serve` is the chat in a browser (`serve`).
+//!
+//! `run` and `serve` are clients of the agent through the same hub as the desktop window (`host`); `--agent` puts any
+//! other ACP agent behind it.
+
+mod acp;
+mod arguments;
+mod error;
+mod host;
+mod logging;
+mod run;
+mod serve;
+mod stop;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::error::ProgramError;
+
+fn main() -> ExitCode {
+    // Before anything else: as a supervisor of a command this process must have no threads.
+    if let Some(code) = agent_core::shell::supervisor::run_if_asked() {
+        return code;
+    }
+    let arguments = Arguments::parse();
+    match start(arguments.command) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "placard: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(command: Command) -> Result<ExitCode, ProgramError> {
+    let surroundings = host::surroundings()?;
+    logging::start(surroundings.environment.get("PLACARD_LOG"))?;
+    // Two workers: a command's output and the protocol may keep one busy each; more would only cost memory.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(ProgramError::Runtime)?;
+    let ended = runtime.block_on(async {
+        match command {
+            Command::Acp => acp::serve(surroundings).await,
+            Command::Run(arguments) => run::prompt(arguments, surroundings).await,
+            Command::Serve(arguments) => serve::serve(arguments, surroundings).await,
+        }
+    });
+    // A thread that waits for stdin cannot be told to stop; the process ends without it.
+    runtime.shutdown_background();
+    ended
+}

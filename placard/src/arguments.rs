@@ -1,0 +1,79 @@
+//! What the program can be asked on its command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// An agent for your machine: chat, run commands in real terminals, see everything as cards.
+#[derive(Debug, Parser)]
+#[command(name = "placard", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Be an ACP agent on stdin and stdout, for an editor
+    Acp,
+    /// Send one prompt and show the turn as text
+    Run(RunArguments),
+    /// Serve the chat to a browser on this machine
+    Serve(ServeArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The prompt; `-` reads it from stdin
+    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) host: HostArguments,
+    /// What to do when the agent asks for permission [default: ask on a terminal, else reject]
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub(crate) permission: Option<Permission>,
+    /// Print the wire, one JSON object {t, dir, raw} a line, and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) host: HostArguments,
+}
+
+/// Which agent works, and where.
+#[derive(Debug, Args)]
+pub(crate) struct HostArguments {
+    /// Another ACP agent instead of the embedded one: its command line
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) agent: Option<String>,
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// Answers to a request for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Permission {
+    /// Ask the person at the terminal
+    Ask,
+    /// Allow once, each time
+    Allow,
+    /// Reject once, each time
+    Reject,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,41 @@
+//! Why the program could not do what it was asked.
+
+use std::io;
+use std::path::PathBuf;
+
+/// An error for the person at the command line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProgramError {
+    #[error("no home folder is known: set HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME")]
+    NoHome,
+    #[error("the path of this program cannot be found out: {0}")]
+    NoProgram(io::Error),
+    #[error(
+        "PLACARD_LOG={filter:?} is no log filter: {problem}. Write for example PLACARD_LOG=debug or PLACARD_LOG=agent_core=trace,warn"
+    )]
+    LogFilter { filter: String, problem: String },
+    #[error("the runtime cannot be started: {0}")]
+    Runtime(io::Error),
+    #[error("signals cannot be received: {0}")]
+    Signals(io::Error),
+    #[error("the current folder cannot be found out: {0}. Give one with --cwd")]
+    NoCurrentFolder(io::Error),
+    #[error("--cwd {}: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error("--cwd {} is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    #[error("--agent: {0}")]
+    Agent(#[from] acp_client::ClientError),
+    #[error("stdin cannot be read: {0}")]
+    Stdin(io::Error),
+    #[error("the prompt is empty: give some text, or - to read it from stdin")]
+    EmptyPrompt,
+    #[error(
+        "port {port} on 127.0.0.1 cannot be used: {source}. Another program may have it; --port 0 takes a free one"
+    )]
+    Port { port: u16, source: io::Error },
+    #[error("stdout cannot be written: {0}")]
+    Stdout(io::Error),
+    #[error("{0}")]
+    AgentNotStarted(String),
+}

@@ -1,0 +1,141 @@
+//! What the program finds around itself, and the hub that `run` and `serve` share.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acp_client::{AgentCommand, AgentSource, Hub, HubSettings, WireTap};
+use agent_core::{Agent, Environment, Surroundings};
+use tokio::time::timeout;
+
+use crate::arguments::HostArguments;
+use crate::error::ProgramError;
+
+/// The agent saves and ends its commands within this; the supervisors of its commands end them in any case.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
+
+/// Reads the process's environment, once.
+pub(crate) fn surroundings() -> Result<Surroundings, ProgramError> {
+    let folders = directories::BaseDirs::new().ok_or(ProgramError::NoHome)?;
+    Ok(Surroundings {
+        environment: Environment::of_this_process(),
+        config_dir: folders.config_dir().join("placard"),
+        data_dir: folders.data_dir().join("placard"),
+        program: std::env::current_exe().map_err(ProgramError::NoProgram)?,
+    })
+}
+
+/// Ends the agent, within a limit.
+pub(crate) async fn shut_down(agent: &Agent) {
+    if timeout(SHUTDOWN_LIMIT, agent.shutdown()).await.is_err() {
+        tracing::warn!("the agent did not end within {SHUTDOWN_LIMIT:?}");
+    }
+}
+
+/// An agent behind a hub.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The hub.
+    pub(crate) hub: Hub,
+    /// The folder to work in: absolute.
+    pub(crate) cwd: PathBuf,
+    embedded: Option<Agent>,
+}
+
+impl Host {
+    /// Starts the agent that the arguments name.
+    pub(crate) fn start(
+        arguments: &HostArguments,
+        surroundings: Surroundings,
+        tap: WireTap,
+    ) -> Result<Self, ProgramError> {
+        let cwd = folder(arguments.cwd.as_deref())?;
+        let (source, embedded) = match &arguments.agent {
+            None => {
+                let agent = Agent::new(surroundings);
+                (embedded(agent.clone()), Some(agent))
+            }
+            Some(line) => {
+                let environment = surroundings
+                    .environment
+                    .iter()
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()));
+                (
+                    AgentSource::Command(AgentCommand::parse(line, environment, &cwd)?),
+                    None,
+                )
+            }
+        };
+        let mut settings = HubSettings::new(source, &cwd, std::env::temp_dir());
+        settings.tap = tap;
+        Ok(Self {
+            hub: Hub::start(settings),
+            cwd,
+            embedded,
+        })
+    }
+
+    /// Ends the agent and everything below it.
+    pub(crate) async fn shut_down(self) {
+        self.hub.shutdown().await;
+        if let Some(agent) = &self.embedded {
+            shut_down(agent).await;
+        }
+    }
+}
+
+/// The embedded agent, spoken to as an editor would.
+fn embedded(agent: Agent) -> AgentSource {
+    AgentSource::embedded("Placard", move |stream| {
+        let agent = agent.clone();
+        async move {
+            let (input, output) = tokio::io::split(stream);
+            acp_bridge::serve(agent, input, output)
+                .await
+                .map_err(|error| error.to_string())
+        }
+    })
+}
+
+/// The folder to work in, absolute and there.
+fn folder(given: Option<&Path>) -> Result<PathBuf, ProgramError> {
+    let Some(given) = given else {
+        return std::env::current_dir().map_err(ProgramError::NoCurrentFolder);
+    };
+    let absolute = std::path::absolute(given)
+        .and_then(|folder| std::fs::metadata(&folder).map(|metadata| (folder, metadata.is_dir())));
+    match absolute {
+        Ok((folder, true)) => Ok(folder),
+        Ok((folder, false)) => Err(ProgramError::NotAFolder(folder)),
+        Err(source) => Err(ProgramError::Folder {
+            folder: given.to_owned(),
+            source,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_folder_that_is_none_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let missing = home.path().join("missing");
+        let outcome = |path: &Path| folder(Some(path)).map_err(|error| error.to_string());
+        assert_eq!(outcome(home.path()), Ok(home.path().to_owned()));
+        assert_eq!(
+            outcome(&file),
+            Err(format!("--cwd {} is not a folder", file.display()))
+        );
+        assert_eq!(
+            outcome(&missing),
+            Err(format!(
+                "--cwd {}: No such file or directory (os error 2)",
+                missing.display()
+            ))
+        );
+    }
+}
