@@ -236,3 +236,6 @@ fn is_provider_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name != "offline" && name.chars().all(fits)
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ const PROVIDER_KEYS: [&str; 3] = ["base_url", "api_key_env", "kind"];
 pub(super) fn read(bytes: &[u8]) -> Result<Settings, Located> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        (1 + newlines(before), Mistake::NotUtf8)
+        (line_after(before), Mistake::NotUtf8)
     })?;
     let document = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
@@ -229,10 +229,11 @@ impl Document<'_> {
     }
 }
 
+/// The number of the line that holds the byte at `offset`.
 fn line_at(text: &str, offset: usize) -> usize {
-    1 + newlines(text.as_bytes().get(..offset).unwrap_or(text.as_bytes()))
+    line_after(text.as_bytes().get(..offset).unwrap_or(text.as_bytes()))
 }
 
-fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
+fn line_after(before: &[u8]) -> usize {
+    before.split(|byte| *byte == b'\n').count()
 }

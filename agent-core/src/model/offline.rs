@@ -66,7 +66,7 @@ impl Offline {
              fenced with ```` ```sh ````.\n\n\
              To talk to a language model, start Placard with the variable `PLACARD_MODEL` set to one, such as \
              `deepseek/deepseek-chat`, `anthropic/claude-sonnet-4-5` or `ollama/qwen3`, and with the provider's key \
-             in its variable ({variables}). Both can be set for good in `{}`.",
+             in its variable ({variables}). The model can be set for good with `model = \"…\"` in `{}`.",
             self.config_file.display()
         )
     }
@@ -117,14 +117,197 @@ fn calls(commands: Vec<String>) -> Vec<AssistantBlock> {
 
 /// What happened, one line per command.
 fn report(commands: &[String], results: &[ToolResultMessage]) -> String {
+    let mark = if results.len() > 1 { "- " } else { "" };
     let line = |(index, result): (usize, &ToolResultMessage)| {
         let command = commands.get(index).map_or(BASH, String::as_str);
-        format!("{}: {}", commands::title(command), outcome::outcome(result))
+        format!(
+            "{mark}{}: {}",
+            commands::title(command),
+            outcome::outcome(result)
+        )
     };
     results
         .iter()
         .enumerate()
         .map(line)
         .collect::<Vec<_>>()
-        .join("  \n")
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::User {
+            text: text.to_owned(),
+        }
+    }
+
+    fn call(number: usize, command: &str) -> AssistantBlock {
+        AssistantBlock::ToolCall {
+            provider_id: format!("call-{number}"),
+            name: "bash".to_owned(),
+            args: ToolArgs::Json(json!({ "command": command })),
+        }
+    }
+
+    fn answer_to(messages: Vec<Message>) -> ModelAnswer {
+        let model = Offline::new(&Config::unconfigured(PathBuf::from(
+            "/home/ann/.config/placard/config.toml",
+        )));
+        let request = ModelRequest {
+            messages,
+            ..ModelRequest::default()
+        };
+        let events: Vec<_> = block_on(model.respond(request).collect());
+        let mut streamed = String::new();
+        let mut answer = None;
+        for event in events {
+            match event {
+                Ok(ModelEvent::Text(text)) => streamed.push_str(&text),
+                Ok(ModelEvent::Done(done)) => answer = Some(done),
+                other => panic!("{other:?}"),
+            }
+        }
+        let answer = answer.expect("an answer ends");
+        let said = |block: &AssistantBlock| match block {
+            AssistantBlock::Text { text } => text.clone(),
+            _ => String::new(),
+        };
+        assert_eq!(streamed, answer.blocks.iter().map(said).collect::<String>());
+        answer
+    }
+
+    fn end(blocks: Vec<AssistantBlock>) -> ModelAnswer {
+        ModelAnswer {
+            blocks,
+            stop: StopReason::End,
+            usage: None,
+        }
+    }
+
+    #[test]
+    fn commands_of_the_last_prompt_become_calls() {
+        let messages = vec![
+            user("$ old"),
+            Message::Assistant {
+                blocks: vec![text_block("Hm.".to_owned())],
+            },
+            user("Please:\n$ ls\n$ pwd\n```sh\necho a\necho b\n```"),
+        ];
+        assert_eq!(
+            answer_to(messages),
+            end(vec![
+                call(1, "ls"),
+                call(2, "pwd"),
+                call(3, "echo a\necho b")
+            ])
+        );
+    }
+
+    #[test]
+    fn results_are_reported_in_plain_words() {
+        let cases: [(&str, bool, &str); 10] = [
+            ("[exit 0]", false, "ok"),
+            ("a.txt\n[exit 0]", false, "ok"),
+            ("[exit 9]\n[exit 3]", true, "exit 3"),
+            ("[killed by SIGKILL]", true, "killed by SIGKILL"),
+            ("[cancelled; killed by SIGINT]", true, "cancelled"),
+            (
+                "[timed out after 120 s; killed by SIGTERM]",
+                true,
+                "stopped, because its 120 s were up",
+            ),
+            (
+                "[exit 0; left running: 1]",
+                false,
+                "ok (1 process of it goes on running)",
+            ),
+            (
+                "[exit 0; left running: 3]",
+                false,
+                "ok (3 processes of it go on running)",
+            ),
+            ("The person refused.\n[not run]", true, "not run"),
+            (
+                "There is no bash here.\nInstall it.",
+                true,
+                "failed (There is no bash here.)",
+            ),
+        ];
+        for (content, is_error, expected) in cases {
+            let result = |number: usize| ToolResultMessage {
+                provider_id: format!("call-{number}"),
+                content: content.to_owned(),
+                is_error,
+            };
+            let one = vec![
+                user("$ ls"),
+                Message::Assistant {
+                    blocks: vec![call(1, "ls")],
+                },
+                Message::ToolResults {
+                    results: vec![result(1)],
+                },
+            ];
+            assert_eq!(
+                answer_to(one),
+                end(vec![text_block(format!("`ls`: {expected}"))])
+            );
+            let two = vec![
+                user("$ ls\n$ pwd"),
+                Message::Assistant {
+                    blocks: vec![call(1, "ls"), call(2, "pwd")],
+                },
+                Message::ToolResults {
+                    results: vec![result(1), result(2)],
+                },
+            ];
+            let text = format!("- `ls`: {expected}\n- `pwd`: {expected}");
+            assert_eq!(answer_to(two), end(vec![text_block(text)]));
+        }
+    }
+
+    #[test]
+    fn anything_else_gets_an_honest_explanation() {
+        let expected = "No language model is set up, so I cannot answer this.\n\n\
+            What I can do is run commands: write `$ command` on a line of its own, such as `$ ls`, or a block fenced \
+            with ```` ```sh ````.\n\n\
+            To talk to a language model, start Placard with the variable `PLACARD_MODEL` set to one, such as \
+            `deepseek/deepseek-chat`, `anthropic/claude-sonnet-4-5` or `ollama/qwen3`, and with the provider's key in \
+            its variable (ANTHROPIC_API_KEY, DEEPSEEK_API_KEY, GEMINI_API_KEY, OPENAI_API_KEY). The model can be set \
+            for good with `model = \"…\"` in `/home/ann/.config/placard/config.toml`.";
+        let after_a_command = vec![
+            user("$ ls"),
+            Message::Assistant {
+                blocks: vec![call(1, "ls")],
+            },
+            Message::ToolResults {
+                results: Vec::new(),
+            },
+            Message::Assistant { blocks: Vec::new() },
+            user("Thanks"),
+        ];
+        for messages in [
+            vec![user("Who are you?")],
+            vec![user("")],
+            after_a_command,
+            Vec::new(),
+        ] {
+            assert_eq!(
+                answer_to(messages),
+                end(vec![text_block(expected.to_owned())])
+            );
+        }
+    }
+
+    #[test]
+    fn it_asks_nobody() {
+        let model = Offline::new(&Config::unconfigured(PathBuf::new()));
+        assert_eq!((model.name(), model.asks_permission()), ("offline", false));
+    }
 }

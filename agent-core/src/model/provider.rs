@@ -29,7 +29,7 @@ use crate::config::Config;
 use crate::surroundings::Environment;
 
 /// A provider that thinks in silence may take minutes; one that says nothing for longer is gone.
-const SILENCE: Duration = Duration::from_secs(600);
+const SILENCE: Duration = Duration::from_mins(10);
 
 /// A model of a provider.
 #[derive(Debug)]

@@ -268,6 +268,9 @@ fn emit(emissions: Vec<Emission>, shared: Arc<Shared>) -> impl Stream<Item = io:
                     }
                 }
                 Emission::Cut => {
+                    // What came before the cut must have left: the connection is flushed when its body has nothing
+                    // ready, and dropped unflushed when it fails.
+                    tokio::task::yield_now().await;
                     queue.clear();
                     return Some((
                         Err(io::Error::other("the script cuts the connection")),

@@ -9,13 +9,8 @@ pub(super) fn in_prompt(prompt: &str) -> Vec<String> {
     let mut lines = prompt.lines();
     while let Some(line) = lines.next() {
         if let Some(fence) = Fence::opened_by(line) {
-            let block: Vec<&str> = lines
-                .by_ref()
-                .take_while(|line| !fence.is_closed_by(line))
-                .collect();
-            if fence.is_shell {
-                push(&mut commands, &block.join("\n"));
-            }
+            let block = lines.by_ref().take_while(|line| !fence.is_closed_by(line));
+            push(&mut commands, &block.collect::<Vec<_>>().join("\n"));
         } else if let Some(command) = line.trim_start().strip_prefix("$ ") {
             push(&mut commands, command);
         }
@@ -44,11 +39,10 @@ fn push(commands: &mut Vec<String>, command: &str) {
     }
 }
 
-/// An open fence of Markdown. Lines in other blocks than shell ones are no commands, whatever they begin with.
+/// An open fence of a shell block. Other fences are nothing special: people put `$ ` lines into them, too.
 struct Fence {
     mark: char,
     length: usize,
-    is_shell: bool,
 }
 
 impl Fence {
@@ -59,26 +53,71 @@ impl Fence {
             .next()
             .filter(|mark| matches!(mark, '`' | '~'))?;
         let length = line.chars().take_while(|c| *c == mark).count();
-        let language = line.trim_start_matches(mark).trim();
-        // Three backquotes around a word on one line are inline code.
-        if length < 3 || language.contains('`') {
-            return None;
-        }
-        let language = language
+        let language = line
+            .trim_start_matches(mark)
             .split_whitespace()
-            .next()
-            .unwrap_or_default()
+            .next()?
             .to_lowercase();
-        let is_shell = matches!(language.as_str(), "sh" | "bash" | "shell");
-        Some(Self {
-            mark,
-            length,
-            is_shell,
-        })
+        let is_shell = length >= 3 && matches!(language.as_str(), "sh" | "bash" | "shell");
+        is_shell.then_some(Self { mark, length })
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
         let line = line.trim();
         line.chars().count() >= self.length && line.chars().all(|c| c == self.mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::{in_prompt, title};
+
+    #[test]
+    fn commands_of_prompts() {
+        let cases: [(&str, &[&str]); 14] = [
+            ("", &[]),
+            ("What is this?", &[]),
+            ("$ ls", &["ls"]),
+            ("  $ ls -l  ", &["ls -l"]),
+            ("$ls\n$\n$ \n$  \nIt costs $ 5", &[]),
+            (
+                "$ echo a\n$ echo b\r\n\ttext\n$ echo '$ c'",
+                &["echo a", "echo b", "echo '$ c'"],
+            ),
+            ("```sh\necho a\n\n  echo b\n```", &["echo a\n\n  echo b"]),
+            (
+                "First\n$ one\n```bash\ntwo\n$ not-a-line\n```\n$ three",
+                &["one", "two\n$ not-a-line", "three"],
+            ),
+            ("```Shell title=x\nls\n```", &["ls"]),
+            (
+                "~~~~sh\nls\n~~~\n````\n~~~~\n$ pwd",
+                &["ls\n~~~\n````", "pwd"],
+            ),
+            ("```sh\nls", &["ls"]),
+            ("```sh\n\n```", &[]),
+            ("```python\nprint()\n```\n```\nls\n```", &[]),
+            ("```console\n$ ls\na.txt\n```", &["ls"]),
+        ];
+        for (prompt, commands) in cases {
+            assert_eq!(in_prompt(prompt), commands, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn titles_of_commands() {
+        let long = format!("echo {}", "ä".repeat(80));
+        let short = format!("`echo {}…`", "ä".repeat(55));
+        let cases = [
+            ("ls", "`ls`"),
+            ("echo a\necho b", "`echo a…`"),
+            ("echo `date`", "`` echo `date` ``"),
+            (long.as_str(), short.as_str()),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(title(command), expected);
+        }
     }
 }

@@ -151,13 +151,11 @@ fn call_blocks(calls: Vec<ToolCall>, wire: Wire) -> Vec<AssistantBlock> {
             continue;
         }
         let mut provider_id = call.call_id;
-        if provider_id.is_empty() || ids.contains(&provider_id) {
-            provider_id = format!("{provider_id}-{}", index + 1)
-                .trim_start_matches('-')
-                .to_owned();
-            if provider_id.chars().all(|c| c.is_ascii_digit()) {
-                provider_id = format!("call-{provider_id}");
-            }
+        if provider_id.is_empty() {
+            provider_id = format!("call-{}", index + 1);
+        }
+        while ids.contains(&provider_id) {
+            provider_id = format!("{provider_id}-{}", index + 1);
         }
         ids.insert(provider_id.clone());
         let signatures = call.thought_signatures.unwrap_or_default();

@@ -123,7 +123,7 @@ impl Transcript<'_> {
                     call_signatures = signatures;
                 }
                 AssistantBlock::Reasoning { text, signatures } => {
-                    self.reasoning(text, signatures, &mut parts)
+                    self.reasoning(text, signatures, &mut parts);
                 }
                 AssistantBlock::ToolCall {
                     provider_id,
