@@ -4,6 +4,8 @@ mod assets;
 mod door;
 mod routes;
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 use std::net::Ipv4Addr;
