@@ -1,7 +1,24 @@
-//! agent-core spoken as an ACP agent, protocol version 1.
+//! agent-core spoken as an ACP agent, protocol version 1, on the official SDK.
+//!
+//! [`serve`] answers one client over a pair of byte streams. A line comes in through [`wire`] (bounded, tolerant of what is
+//! no JSON), the SDK types it, [`connection`] hands it to the agent; what a session tells goes out through its own [`show`]
+//! task, which turns neutral updates into messages ([`message`]) and pulls a command's output only when the client has
+//! taken what was sent before. So a client that reads slowly gets larger pieces, and costs no memory.
+
+mod connection;
+mod message;
+mod prompt;
+mod show;
+mod stop;
+mod wire;
+
+use std::time::Duration;
 
 use agent_core::Agent;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+/// How long a client that has closed its side is given to take what was still under way.
+const DRAIN: Duration = Duration::from_millis(200);
 
 /// Why a connection ended otherwise than by the client closing it.
 #[derive(Debug, thiserror::Error)]
@@ -13,10 +30,20 @@ pub enum BridgeError {
 
 /// Serves one client over a pair of byte streams (one JSON message a line) until the client closes its side; then
 /// every session of the connection is ended, its processes too.
-pub async fn serve<I, O>(_agent: Agent, _input: I, _output: O) -> Result<(), BridgeError>
+pub async fn serve<I, O>(agent: Agent, input: I, output: O) -> Result<(), BridgeError>
 where
     I: AsyncRead + Send + Unpin + 'static,
     O: AsyncWrite + Send + Unpin + 'static,
 {
-    Ok(())
+    let (outbox, writer) = wire::outbox(output);
+    let lines = wire::read_lines(input, outbox.clone());
+    let sessions = connection::Sessions::new(agent, outbox.under_way());
+    let writing = tokio::spawn(writer);
+    let result = connection::run(sessions.clone(), outbox, lines).await;
+    sessions.close_all().await;
+    // Nothing more is sent; a client that does not read any more must not keep the agent.
+    if tokio::time::timeout(DRAIN, writing).await.is_err() {
+        tracing::debug!("the client did not take the last messages");
+    }
+    result.map_err(|error| BridgeError::Connection(error.message.clone()))
 }

@@ -1,5 +1,11 @@
 //! Real commands in a real terminal under the real supervisor.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the helpers of a test fail it as its body does"
+)]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

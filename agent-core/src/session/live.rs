@@ -10,7 +10,7 @@ use crate::agent::{Clock, StoreSlot};
 use crate::config::Config;
 use crate::model::{self, Model, ModelSetupError};
 use crate::session::log::SessionLog;
-use crate::session::update::UpdateSender;
+use crate::session::update::{Update, UpdateSender};
 use crate::session::{SessionHeader, SessionId};
 use crate::shell::command::LeftRunning;
 use crate::surroundings::Environment;
@@ -192,6 +192,14 @@ impl Session {
         self.inner.closed.cancel();
         self.when_idle().await;
         self.inner.left_behind.end_all().await;
+    }
+
+    /// Resolves when the viewer has shown everything that happened so far; at once when there is no viewer any more.
+    pub async fn shown(&self) {
+        let (sender, shown) = tokio::sync::oneshot::channel();
+        self.inner.updates.send(Update::Shown(sender));
+        // An error means that the updates were dropped with their viewer.
+        let _ = shown.await;
     }
 
     /// The log as it stands.

@@ -66,8 +66,14 @@ pub struct Updates(Arc<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Mutex<VecDeque<Update>>,
+    waiting: Mutex<Waiting>,
     changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    updates: VecDeque<Update>,
+    viewer_gone: bool,
 }
 
 /// Both ends of a queue of updates.
@@ -85,12 +91,15 @@ impl UpdateSender {
                 .waiting
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            match (waiting.back_mut(), update) {
+            if waiting.viewer_gone {
+                return;
+            }
+            match (waiting.updates.back_mut(), update) {
                 (Some(Update::Text(text)), Update::Text(more))
                 | (Some(Update::Reasoning(text)), Update::Reasoning(more)) => {
                     text.push_str(&more);
                 }
-                (_, update) => waiting.push_back(update),
+                (_, update) => waiting.updates.push_back(update),
             }
         }
         self.0.changed.notify_one();
@@ -106,12 +115,26 @@ impl Updates {
                 .waiting
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
+                .updates
                 .pop_front();
             match next {
                 Some(update) => return update,
                 None => self.0.changed.notified().await,
             }
         }
+    }
+}
+
+impl Drop for Updates {
+    /// Questions that nobody will answer are withdrawn, and who waits to be shown something waits no longer.
+    fn drop(&mut self) {
+        let mut waiting = self
+            .0
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.viewer_gone = true;
+        waiting.updates.clear();
     }
 }
 

@@ -26,6 +26,14 @@ impl Exit {
         }
     }
 
+    /// The number of the signal on this platform, where a signal with a known name killed it.
+    pub fn signal_number(&self) -> Option<i32> {
+        let Self::Signal(name) = self else {
+            return None;
+        };
+        (1..=64).find(|number| signal_name(*number) == *name)
+    }
+
     /// True for code 0 only.
     pub fn is_success(&self) -> bool {
         *self == Self::Code(0)

@@ -57,7 +57,7 @@ impl SqliteStore {
             assert!(
                 SCHEMA_VERSION == 1,
                 "write the new number into the pragma too"
-            )
+            );
         };
         sqlx::query("PRAGMA user_version = 1")
             .execute(&pool)

@@ -23,8 +23,8 @@ use crate::surroundings::Environment;
 pub const NAME: &str = "bash";
 
 /// How long a command may run when the model names no limit, and at most (decision 7).
-const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
-const LONGEST_LIMIT: Duration = Duration::from_secs(3600);
+const DEFAULT_LIMIT: Duration = Duration::from_mins(2);
+const LONGEST_LIMIT: Duration = Duration::from_hours(1);
 
 /// How much of the output a model reads.
 const MODEL_TEXT: usize = 32 * 1024;

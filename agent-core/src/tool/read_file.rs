@@ -210,17 +210,13 @@ async fn skip_line(reader: &mut BufReader<tokio::fs::File>) -> Result<usize, Str
         if buffer.is_empty() {
             return Ok(skipped);
         }
-        match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(at) => {
-                reader.consume(at + 1);
-                return Ok(skipped + at);
-            }
-            None => {
-                let all = buffer.len();
-                skipped += all;
-                reader.consume(all);
-            }
+        if let Some(at) = buffer.iter().position(|byte| *byte == b'\n') {
+            reader.consume(at + 1);
+            return Ok(skipped + at);
         }
+        let all = buffer.len();
+        skipped += all;
+        reader.consume(all);
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn run_all(
         calls.iter().map(|call| present(session, call)).collect();
     for (call, presentation) in calls.iter().zip(&presented) {
         session.updates.send(Update::Call {
-            call_id: call.call_id.clone(),
+            call_id: call.id.clone(),
             presentation: Box::new(presentation.clone()),
         });
     }
@@ -91,7 +91,7 @@ async fn answer(
         append(
             session,
             [EventKind::PermissionDecision {
-                call_id: call.call_id.clone(),
+                call_id: call.id.clone(),
                 decision,
             }],
         )
@@ -103,7 +103,7 @@ async fn answer(
         }
     }
     session.updates.send(Update::CallStarted {
-        call_id: call.call_id.clone(),
+        call_id: call.id.clone(),
     });
     let terminal = presentation
         .terminal
@@ -120,7 +120,7 @@ async fn ask(
 ) -> Decision {
     let (answer, answered) = oneshot::channel();
     session.updates.send(Update::Permission(PermissionRequest {
-        call_id: call.call_id.clone(),
+        call_id: call.id.clone(),
         presentation: Box::new(presentation.clone()),
         answer,
     }));
@@ -163,7 +163,7 @@ async fn finish(session: &Inner, call: &Call, outcome: ToolOutcome) -> Result<()
         exit,
         presentation,
     } = outcome;
-    let call_id = call.call_id.clone();
+    let call_id = call.id.clone();
     let exit = exit.map(|exit| EventKind::TerminalExit {
         call_id: call_id.clone(),
         exit,

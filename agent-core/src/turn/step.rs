@@ -19,7 +19,7 @@ pub(super) struct StepOutcome {
 /// A call under the id that the session and its clients know it by.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) call_id: String,
+    pub(super) id: String,
     pub(super) name: String,
     pub(super) args: ToolArgs,
 }
@@ -94,7 +94,7 @@ async fn record(
                 args: args.clone(),
             });
             calls.push(Call {
-                call_id,
+                id: call_id,
                 name: name.clone(),
                 args: args.clone(),
             });

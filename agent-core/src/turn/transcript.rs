@@ -12,7 +12,7 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
     for kind in events.iter().filter_map(|event| event.what.known()) {
         match kind {
             EventKind::UserMessage { text } | EventKind::Injected { text } => {
-                push_user(&mut messages, text)
+                push_user(&mut messages, text);
             }
             EventKind::Compaction { summary } => {
                 messages.clear();

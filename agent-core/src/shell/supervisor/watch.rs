@@ -28,17 +28,17 @@ const ROUND: Duration = Duration::from_millis(10);
 /// The supervisor's whole life.
 pub fn run() -> ExitCode {
     match Supervisor::start() {
-        Ok(Some(supervisor)) => match supervisor.watch() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => {
-                // Its own fault or the control socket's: nothing may survive it all the same.
-                while descendants::signal_all(Signal::KILL) > 0 {
-                    reap(&mut |_, _, _| {});
-                    std::thread::sleep(ROUND);
-                }
-                ExitCode::FAILURE
+        Ok(Some(supervisor)) => {
+            if supervisor.watch().is_ok() {
+                return ExitCode::SUCCESS;
             }
-        },
+            // Its own fault or the control socket's: nothing may survive it all the same.
+            while descendants::signal_all(Signal::KILL) > 0 {
+                reap(&mut |_, _, _| {});
+                std::thread::sleep(ROUND);
+            }
+            ExitCode::FAILURE
+        }
         Ok(None) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
@@ -158,18 +158,8 @@ impl Supervisor {
             .split(|byte| *byte == b'\n')
             .any(|order| matches!(serde_json::from_slice(order), Ok(Order::End)));
         if asked {
-            self.interrupt();
+            interrupt_foreground();
             self.begin_ending(TERMINATE_AFTER, KILL_AFTER);
-        }
-    }
-
-    /// What Ctrl-C does: the foreground group of the terminal gets SIGINT.
-    fn interrupt(&self) {
-        if let Ok(group) = rustix::termios::tcgetpgrp(rustix::stdio::stdout())
-            && group != rustix::process::getpgrp()
-        {
-            // The group may have ended meanwhile.
-            let _ = rustix::process::kill_process_group(group, Signal::INT);
         }
     }
 
@@ -226,6 +216,16 @@ impl Supervisor {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other,
         }
+    }
+}
+
+/// What Ctrl-C does: the foreground group of the terminal gets SIGINT.
+fn interrupt_foreground() {
+    if let Ok(group) = rustix::termios::tcgetpgrp(rustix::stdio::stdout())
+        && group != rustix::process::getpgrp()
+    {
+        // The group may have ended meanwhile.
+        let _ = rustix::process::kill_process_group(group, Signal::INT);
     }
 }
 
