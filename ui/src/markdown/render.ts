@@ -47,6 +47,8 @@ export function renderBlock(raw: string): string {
   return purify.sanitize(markdown.parse(raw) as string, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ['href', 'target', 'rel', 'class', 'align', 'start'],
+    // The check of addresses would otherwise be made on these words as well.
+    ADD_URI_SAFE_ATTR: ['target', 'rel', 'class', 'align', 'start'],
     ALLOWED_URI_REGEXP: /^(?:https?:\/\/|mailto:)/i,
   });
 }

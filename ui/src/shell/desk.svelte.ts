@@ -24,6 +24,8 @@ export class Desk implements LinkHost {
   #selectedId = $state<string | null>(null);
   /** Text in the composer, per session, so that switching loses nothing. */
   drafts = $state<Record<string, string>>({});
+  /** The person has sent the draft before there was anybody to send it to. */
+  sendsWhenReady = $state(false);
   newSessionError = $state<string | null>(null);
   /** Calls whose card is at least partly in view. */
   readonly inView = new SvelteSet<unknown>();
@@ -62,12 +64,15 @@ export class Desk implements LinkHost {
     this.#selectedId = session.id;
   }
 
+  /** What stands in the composer. What was typed before there was a session belongs to the first that comes. */
   get draft(): string {
-    return this.drafts[this.session?.id ?? ''] ?? '';
+    return this.drafts[this.session?.id ?? ''] ?? this.drafts[''] ?? '';
   }
 
   set draft(text: string) {
+    if (this.session !== null) this.drafts[''] = '';
     this.drafts[this.session?.id ?? ''] = text;
+    this.sendsWhenReady = false;
   }
 
   /** Why nothing can be sent now; null when it can. */
@@ -81,13 +86,25 @@ export class Desk implements LinkHost {
     return null;
   }
 
+  /** The page has just come up, and what is missing for sending comes by itself. */
+  get isStarting(): boolean {
+    const { session } = this;
+    if (this.reach.state === 'lost' || this.connection.agent.state === 'ended' || session?.closed === true) return false;
+    return this.cannotSend !== null && this.connection.sessionError === null;
+  }
+
   // What the person does.
 
-  /** False when the text was not sent; it stays in the composer then. */
-  send(text: string): boolean {
-    const { session } = this;
-    if (session === null || this.cannotSend !== null || session.turn !== null || text.trim() === '') return false;
-    return this.#client.prompt(session, text);
+  /** Sends what stands in the composer. Where that is not possible yet it stays there, and goes as soon as it is. */
+  sendDraft(): void {
+    const { session, draft } = this;
+    if (draft.trim() === '') return;
+    if (this.isStarting) {
+      this.sendsWhenReady = true;
+      return;
+    }
+    if (session === null || this.cannotSend !== null || session.turn !== null) return;
+    if (this.#client.prompt(session, draft)) this.draft = '';
   }
 
   stop(session: Session | null = this.session): void {
@@ -109,6 +126,7 @@ export class Desk implements LinkHost {
     this.newSessionError = null;
     try {
       this.#selectedId = await this.#client.newSession(cwd);
+      if (this.sendsWhenReady) this.sendDraft();
       return true;
     } catch (error) {
       this.newSessionError = error instanceof Error ? error.message : String(error);
@@ -196,7 +214,10 @@ export class Desk implements LinkHost {
   #offerSession(): void {
     if (this.#offered || this.connection.agent.state !== 'running') return;
     this.#offered = true;
-    if (this.connection.sessions.some((session) => !session.closed)) return;
+    if (this.connection.sessions.some((session) => !session.closed)) {
+      if (this.sendsWhenReady) this.sendDraft();
+      return;
+    }
     void this.newSession(this.session?.cwd || this.connection.cwd);
   }
 }
