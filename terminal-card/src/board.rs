@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::TerminalExit;
-use crate::card::{Card, CardStatus, Change, ChangeKind, Note};
-use crate::reading::{CallUpdate, TerminalInfo};
+use crate::card::{Card, Change};
+use crate::reading::CallUpdate;
+use crate::session::Session;
 
 /// Every card of the sessions of one connection.
 ///
@@ -44,12 +44,12 @@ impl Board {
             return Vec::new();
         };
         if !content_is_output && let Some(content) = &mut update.content {
-            content.text.clear();
+            content.text = None;
         }
         self.session(session_id).fold(&update)
     }
 
-    /// Tells the board that the session's turn ended: calls that are still open get the status [`CardStatus::NoResult`], which a later
+    /// Tells the board that the session's turn ended: calls that are still open get the status [`CardStatus::NoResult`](crate::CardStatus::NoResult), which a later
     /// update may still change.
     pub fn turn_ended(&mut self, session_id: &str) -> Vec<Change> {
         self.sessions
@@ -69,16 +69,12 @@ impl Board {
         self.order
             .iter()
             .filter_map(|id| Some((id.as_str(), self.sessions.get(id)?)))
-            .flat_map(|(id, session)| session.cards.iter().map(move |entry| (id, &entry.card)))
+            .flat_map(|(id, session)| session.cards().map(move |card| (id, card)))
     }
 
     /// The card of a terminal.
     pub fn card(&self, session_id: &str, terminal_id: &str) -> Option<&Card> {
-        let session = self.sessions.get(session_id)?;
-        session
-            .terminals
-            .get(terminal_id)
-            .map(|&at| &session.cards[at].card)
+        self.sessions.get(session_id)?.card(terminal_id)
     }
 
     /// The cards of a tool call: one, as a rule.
@@ -87,11 +83,10 @@ impl Board {
         session_id: &str,
         tool_call_id: &str,
     ) -> impl Iterator<Item = &Card> {
-        let session = self.sessions.get(session_id);
-        session
-            .and_then(|session| Some((session, session.calls.get(tool_call_id)?)))
+        self.sessions
+            .get(session_id)
             .into_iter()
-            .flat_map(|(session, call)| call.cards.iter().map(|&at| &session.cards[at].card))
+            .flat_map(move |session| session.cards_of_call(tool_call_id))
     }
 
     fn session(&mut self, session_id: &str) -> &mut Session {
@@ -102,359 +97,167 @@ impl Board {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-struct Session {
-    calls: HashMap<String, Call>,
-    cards: Vec<Entry>,
-    terminals: HashMap<String, usize>,
-}
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
 
-/// What is known of a tool call; its cards show it.
-#[derive(Debug, Clone, Default)]
-struct Call {
-    title: Option<String>,
-    command: Option<String>,
-    cwd: Option<String>,
-    is_execute: bool,
-    status: CardStatus,
-    result_text: Option<String>,
-    result_exit: Option<i64>,
-    content_text: String,
-    cards: Vec<usize>,
-}
+    use super::*;
+    use crate::{CARD_TEXT_BYTES, Capability, CardStatus, ChangeKind, Note, TerminalExit, encode};
 
-/// A card, and what decides about its fields.
-#[derive(Debug, Clone, Default)]
-struct Entry {
-    card: Card,
-    /// A `terminal_info` named the terminal.
-    announced: bool,
-    /// A call laid claim to the terminal; until then it stands in the call that brought its first output.
-    claimed: bool,
-    /// Something came through the terminal: texts found elsewhere repeat it.
-    streamed: bool,
-    info_cwd: Option<String>,
-    terminal_exit: Option<TerminalExit>,
-    left_out: u64,
-}
-
-impl Session {
-    fn fold(&mut self, update: &CallUpdate<'_>) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let id = update.tool_call_id;
-        self.calls
-            .entry(id.to_owned())
-            .or_default()
-            .describe(update);
-
-        for terminal_id in update.content.iter().flat_map(|content| &content.terminals) {
-            self.claim(id, terminal_id, &mut changes);
-        }
-        if let Some(info) = &update.info {
-            self.announce(id, info, &mut changes);
-        }
-        if self
-            .calls
-            .get(id)
-            .is_some_and(|call| call.is_execute && call.cards.is_empty())
-        {
-            self.open(id, None, &mut changes);
-        }
-        let mut elsewhere = Vec::new();
-        if let Some(output) = &update.output
-            && let Some(at) = self.addressed(id, output.terminal_id, &mut changes)
-        {
-            self.cards[at].stream(output.data, &mut changes);
-            elsewhere.push(at);
-        }
-        if let Some((terminal_id, exit)) = &update.exit
-            && let Some(at) = self.addressed(id, *terminal_id, &mut changes)
-        {
-            // The first exit is the true one.
-            self.cards[at]
-                .terminal_exit
-                .get_or_insert_with(|| exit.clone());
-            elsewhere.push(at);
-        }
-        self.show(id, &mut changes);
-        for at in elsewhere {
-            let owner = self.cards[at].card.tool_call_id.clone();
-            if owner != id {
-                self.show(&owner, &mut changes);
-            }
-        }
-        changes
-    }
-
-    fn turn_ended(&mut self) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for at in 0..self.cards.len() {
-            let id = self.cards[at].card.tool_call_id.clone();
-            if let Some(call) = self.calls.get_mut(&id)
-                && call.status.is_open()
-            {
-                call.status = CardStatus::NoResult;
-                self.show(&id, &mut changes);
-            }
-        }
-        changes
-    }
-
-    /// Makes a card in a call.
-    fn open(
-        &mut self,
-        call_id: &str,
-        terminal_id: Option<&str>,
-        changes: &mut Vec<Change>,
-    ) -> usize {
-        let at = self.cards.len();
-        let card = Card {
-            tool_call_id: call_id.to_owned(),
-            terminal_id: terminal_id.map(str::to_owned),
-            ..Card::default()
-        };
-        changes.push(card.change(ChangeKind::Opened));
-        self.cards.push(Entry {
-            card,
-            ..Entry::default()
+    fn started() -> Board {
+        let mut board = Board::new();
+        let call = json!({
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "yes", "kind": "execute",
+            "content": [encode::content("t")], "_meta": encode::info("t", "/w"),
         });
-        if let Some(terminal_id) = terminal_id {
-            self.terminals.insert(terminal_id.to_owned(), at);
-        }
-        self.calls
-            .entry(call_id.to_owned())
-            .or_default()
-            .cards
-            .push(at);
-        at
-    }
-
-    /// Finds the terminal's card or makes one: a card of the call that has no terminal yet becomes it.
-    fn find_or_open(
-        &mut self,
-        call_id: &str,
-        terminal_id: &str,
-        changes: &mut Vec<Change>,
-    ) -> usize {
-        if let Some(&at) = self.terminals.get(terminal_id) {
-            return at;
-        }
-        let cards = self
-            .calls
-            .get(call_id)
-            .map(|call| call.cards.clone())
-            .unwrap_or_default();
-        let Some(at) = cards
+        let kinds: Vec<_> = board
+            .apply("s", &call)
             .into_iter()
-            .find(|&at| self.cards[at].card.terminal_id.is_none())
-        else {
-            return self.open(call_id, Some(terminal_id), changes);
+            .map(|change| change.kind)
+            .collect();
+        assert_eq!(kinds, [ChangeKind::Opened, ChangeKind::Described]);
+        board
+    }
+
+    fn output(board: &mut Board, data: &str) -> Vec<ChangeKind> {
+        let meta = encode::output(Capability::Delta, "t", data);
+        let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "_meta": meta});
+        board
+            .apply("s", &update)
+            .into_iter()
+            .map(|change| change.kind)
+            .collect()
+    }
+
+    #[test]
+    fn a_chunk_is_told_as_what_it_adds() {
+        let mut board = started();
+        assert_eq!(
+            output(&mut board, "y\r\n"),
+            [ChangeKind::Output("y\r\n".to_owned())]
+        );
+        assert_eq!(output(&mut board, ""), []);
+        let exit = TerminalExit {
+            exit_code: None,
+            signal: Some("SIGINT".to_owned()),
         };
-        self.cards[at].card.terminal_id = Some(terminal_id.to_owned());
-        self.terminals.insert(terminal_id.to_owned(), at);
-        changes.push(self.cards[at].card.change(ChangeKind::Described));
-        at
-    }
-
-    /// Puts the terminal into the call that names it as its own, unless another one did before.
-    fn claim(&mut self, call_id: &str, terminal_id: &str, changes: &mut Vec<Change>) -> usize {
-        let at = self.find_or_open(call_id, terminal_id, changes);
-        let entry = &mut self.cards[at];
-        if !entry.claimed {
-            entry.claimed = true;
-            if entry.card.tool_call_id != call_id {
-                let former = std::mem::replace(&mut entry.card.tool_call_id, call_id.to_owned());
-                changes.push(entry.card.change(ChangeKind::Described));
-                if let Some(call) = self.calls.get_mut(&former) {
-                    call.cards.retain(|&card| card != at);
-                }
-                self.calls
-                    .entry(call_id.to_owned())
-                    .or_default()
-                    .cards
-                    .push(at);
-            }
-        }
-        at
-    }
-
-    fn announce(&mut self, call_id: &str, info: &TerminalInfo<'_>, changes: &mut Vec<Change>) {
-        let at = match info.terminal_id {
-            Some(terminal_id) => Some(self.claim(call_id, terminal_id, changes)),
-            None => self.addressed(call_id, None, changes),
-        };
-        if let Some(at) = at {
-            let entry = &mut self.cards[at];
-            entry.announced = true;
-            if let Some(cwd) = info.cwd {
-                entry.info_cwd = Some(cwd.to_owned());
-            }
-        }
-    }
-
-    /// The card that output or an exit is meant for: that of its terminal, or without an id the call's only one.
-    fn addressed(
-        &mut self,
-        call_id: &str,
-        terminal_id: Option<&str>,
-        changes: &mut Vec<Change>,
-    ) -> Option<usize> {
-        if let Some(terminal_id) = terminal_id {
-            return Some(self.find_or_open(call_id, terminal_id, changes));
-        }
-        let cards = self
-            .calls
-            .get(call_id)
-            .map(|call| call.cards.clone())
-            .unwrap_or_default();
-        match cards[..] {
-            [] => Some(self.open(call_id, None, changes)),
-            [only] => Some(only),
-            _ => None,
-        }
-    }
-
-    /// Brings the cards of a call up to date with it.
-    fn show(&mut self, call_id: &str, changes: &mut Vec<Change>) {
-        if let Some(call) = self.calls.get(call_id) {
-            let only = call.cards.len() == 1;
-            for &at in &call.cards {
-                self.cards[at].show(call, only, changes);
-            }
-        }
-    }
-}
-
-impl Call {
-    fn describe(&mut self, update: &CallUpdate<'_>) {
-        if let Some(title) = update.title {
-            self.title = Some(title.to_owned());
-        }
-        if let Some(command) = &update.command {
-            self.command = Some(command.clone());
-        }
-        if let Some(cwd) = update.cwd {
-            self.cwd = Some(cwd.to_owned());
-        }
-        if let Some(kind) = update.kind {
-            self.is_execute = kind == "execute";
-        }
-        if let Some(status) = update.status {
-            self.status = status;
-        }
-        if let Some(result) = &update.result {
-            if result.text.is_some() {
-                self.result_text.clone_from(&result.text);
-            }
-            self.result_exit = result.exit_code.or(self.result_exit);
-        }
-        if let Some(content) = &update.content {
-            self.content_text.clone_from(&content.text);
-        }
-    }
-
-    /// The command's output as far as it is known from elsewhere than a terminal.
-    fn text_found(&self) -> &str {
-        self.result_text.as_deref().unwrap_or(&self.content_text)
-    }
-}
-
-impl Entry {
-    fn stream(&mut self, data: &str, changes: &mut Vec<Change>) {
-        if data.is_empty() {
-            return;
-        }
-        if !self.streamed {
-            self.streamed = true;
-            if !self.card.text.is_empty() {
-                // What was found elsewhere gives way to the real thing.
-                self.replace(data, changes);
-                return;
-            }
-        }
-        self.left_out += self.card.append(data) as u64;
-        changes.push(self.card.change(ChangeKind::Output(data.to_owned())));
-    }
-
-    fn replace(&mut self, text: &str, changes: &mut Vec<Change>) {
-        let added = text
-            .strip_prefix(self.card.text.as_str())
-            .filter(|_| self.left_out == 0);
-        let kind = match added {
-            Some("") => return,
-            Some(added) => ChangeKind::Output(added.to_owned()),
-            None => ChangeKind::Replaced(text.to_owned()),
-        };
-        self.card.text.clear();
-        self.left_out = self.card.append(text) as u64;
-        changes.push(self.card.change(kind));
-    }
-
-    fn show(&mut self, call: &Call, only: bool, changes: &mut Vec<Change>) {
-        // One text cannot be divided among several terminals.
-        if !self.streamed && only {
-            self.replace(call.text_found(), changes);
-        }
-        let result_exit = call.result_exit.map(|code| TerminalExit {
-            exit_code: Some(code),
-            signal: None,
+        let last = json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed", "_meta": encode::exit("t", &exit),
         });
-        let exit = self.terminal_exit.clone().or(result_exit.filter(|_| only));
-        if let Some(exit) = exit
-            && self.card.exit.as_ref() != Some(&exit)
-        {
-            self.card.exit = Some(exit.clone());
-            changes.push(self.card.change(ChangeKind::Exited(exit)));
-        }
-        if self.card.status != call.status {
-            self.card.status = call.status;
-            changes.push(self.card.change(ChangeKind::StatusChanged(call.status)));
-        }
-        let cwd = self.info_cwd.as_ref().or(call.cwd.as_ref());
-        let notes = self.notes();
-        let card = &mut self.card;
-        if card.title != call.title
-            || card.command != call.command
-            || card.cwd.as_ref() != cwd
-            || card.notes != notes
-        {
-            card.title.clone_from(&call.title);
-            card.command.clone_from(&call.command);
-            card.cwd = cwd.cloned();
-            card.notes = notes;
-            changes.push(card.change(ChangeKind::Described));
-        }
+        let kinds: Vec<_> = board
+            .apply("s", &last)
+            .into_iter()
+            .map(|change| change.kind)
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                ChangeKind::Exited(exit),
+                ChangeKind::StatusChanged(CardStatus::Failed)
+            ]
+        );
+        assert_eq!(board.apply("s", &last), []);
     }
 
-    fn notes(&self) -> Vec<Note> {
-        let card = &self.card;
-        let ended = matches!(card.status, CardStatus::Completed | CardStatus::Failed);
-        let no_exit_code = card.exit.as_ref().map_or(ended, TerminalExit::is_unknown);
-        let left_out = Note::LeftOut {
-            at: card.cut_place(),
-            bytes: self.left_out,
-        };
-        [
-            (
-                card.terminal_id.is_some() && !self.announced,
-                Note::Unannounced,
-            ),
-            (!self.streamed && !card.text.is_empty(), Note::NotStreamed),
-            (no_exit_code, Note::NoExitCode),
-            (self.left_out > 0, left_out),
-        ]
-        .into_iter()
-        .filter_map(|(holds, note)| holds.then_some(note))
-        .collect()
-    }
-}
-
-impl Card {
-    fn change(&self, kind: ChangeKind) -> Change {
-        Change {
-            tool_call_id: self.tool_call_id.clone(),
-            terminal_id: self.terminal_id.clone(),
-            kind,
+    #[test]
+    fn cumulative_content_is_told_as_what_it_adds() {
+        let mut board = Board::new();
+        let mut kinds = Vec::new();
+        for text in ["1", "1 2", "1 2", "3"] {
+            let update = json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": "c", "kind": "execute",
+                "content": [{"type": "content", "content": {"type": "text", "text": text}}],
+            });
+            kinds.extend(
+                board
+                    .apply("s", &update)
+                    .into_iter()
+                    .map(|change| change.kind),
+            );
         }
+        let texts: Vec<_> = kinds
+            .into_iter()
+            .filter(|kind| matches!(kind, ChangeKind::Output(_) | ChangeKind::Replaced(_)))
+            .collect();
+        let expected = [
+            ChangeKind::Output("1".to_owned()),
+            ChangeKind::Output(" 2".to_owned()),
+            ChangeKind::Replaced("3".to_owned()),
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn the_text_of_a_card_is_bounded_and_the_bound_is_told() {
+        let mut board = started();
+        let mut pushed = 0;
+        let chunk = "\u{e9}1234567\r\n".repeat(3_000);
+        for _ in 0..100 {
+            output(&mut board, &chunk);
+            pushed += chunk.len();
+        }
+        output(&mut board, &"z".repeat(10_000_000));
+        pushed += 10_000_000;
+        let card = board.card("s", "t").unwrap();
+        assert!(
+            card.text.len() <= CARD_TEXT_BYTES
+                && card.text.starts_with(&chunk)
+                && card.text.ends_with("zzz")
+        );
+        let at = card.text.find('z').unwrap();
+        assert_eq!(
+            card.notes,
+            [Note::LeftOut {
+                at,
+                bytes: (pushed - card.text.len()) as u64
+            }]
+        );
+    }
+
+    #[test]
+    fn sessions_share_nothing_and_can_be_forgotten() {
+        let mut board = started();
+        let other = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "id", "kind": "execute"});
+        board.apply("other", &other);
+        assert_eq!(board.turn_ended("unknown"), []);
+        board.turn_ended("other");
+        let states: Vec<_> = board
+            .cards()
+            .map(|(session, card)| (session, card.heading(), card.status))
+            .collect();
+        assert_eq!(
+            states,
+            [
+                ("s", "yes", CardStatus::Pending),
+                ("other", "id", CardStatus::NoResult)
+            ]
+        );
+        board.forget_session("s");
+        assert_eq!(
+            board
+                .cards()
+                .map(|(session, _)| session)
+                .collect::<Vec<_>>(),
+            ["other"]
+        );
+        assert_eq!(board.cards_of_call("other", "c").count(), 1);
+    }
+
+    #[test]
+    fn the_words_of_a_permission_request_change_no_text() {
+        let mut board = Board::new();
+        let text =
+            |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        board.apply("s", &json!({"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "execute", "content": text("out")}));
+        board.apply_permission(
+            "s",
+            &json!({"toolCallId": "c", "title": "dd", "content": text("May I?")}),
+        );
+        let cards: Vec<_> = board
+            .cards_of_call("s", "c")
+            .map(|card| (card.heading(), card.text.as_str()))
+            .collect();
+        assert_eq!(cards, [("dd", "out")]);
     }
 }

@@ -28,12 +28,14 @@
 //! ```
 
 mod board;
+mod call;
 mod capability;
 mod card;
 mod console;
 pub mod encode;
 mod exit;
 mod reading;
+mod session;
 
 pub use board::Board;
 pub use capability::Capability;

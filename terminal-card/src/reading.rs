@@ -38,8 +38,8 @@ pub(crate) struct CallUpdate<'v> {
 #[derive(Debug)]
 pub(crate) struct Content<'v> {
     pub(crate) terminals: Vec<&'v str>,
-    /// What of it is a command's output.
-    pub(crate) text: String,
+    /// What of it is a command's output; none where its texts are addressed to somebody.
+    pub(crate) text: Option<String>,
 }
 
 /// A call's `rawOutput`.
@@ -157,7 +157,10 @@ fn read_content(blocks: &[Value]) -> Content<'_> {
     } else {
         String::new()
     };
-    Content { terminals, text }
+    Content {
+        terminals,
+        text: Some(text),
+    }
 }
 
 fn read_result(output: &Value) -> CallResult {
