@@ -1,5 +1,14 @@
 //! The providers' models against the scripted model server, over real HTTP and in both wire formats.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as its body does"
+)]
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "more_text and its like build the items of a stream of results"
+)]
+
 #[path = "provider/answers.rs"]
 mod answers;
 #[path = "provider/failures.rs"]

@@ -126,13 +126,18 @@ fn everything_is_set_up() {
     );
 }
 
+/// Files, and what is said of each after the name of the file.
+fn check(cases: &[(&str, String)]) {
+    for (file, expected) in cases {
+        let expected = format!("DIR/config.toml:{expected}");
+        assert_eq!(load(Some(file.as_bytes()), &[]), Err(expected), "{file}");
+    }
+}
+
 #[test]
-fn mistakes_are_told_with_their_line_and_what_is_allowed() {
+fn mistakes_at_the_top() {
     let known = "anthropic, deepseek, gemini, ollama, openai";
-    let variable =
-        "the name of the environment variable that holds the key, such as \"DEEPSEEK_API_KEY\"";
-    let address = "an address in quotes, such as \"https://api.deepseek.com/v1\"";
-    let cases: Vec<(&str, String)> = vec![
+    check(&[
         (
             "modle = \"offline\"",
             "1: unknown key `modle` at the top; allowed there: model, max_steps, providers".to_owned(),
@@ -188,6 +193,15 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
              secret)"
                 .to_owned(),
         ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_providers() {
+    let variable =
+        "the name of the environment variable that holds the key, such as \"DEEPSEEK_API_KEY\"";
+    let address = "an address in quotes, such as \"https://api.deepseek.com/v1\"";
+    check(&[
         (
             "providers = [1]",
             "1: `providers` must be tables, such as [providers.deepseek], and here it is a list".to_owned(),
@@ -250,18 +264,30 @@ fn mistakes_are_told_with_their_line_and_what_is_allowed() {
                 "2: `api_key_env` must be {variable}, and here it is something else (not shown: it may be the key)"
             ),
         ),
-        ("model = \"offline\"\nmodel = \"offline\"", "2: this is not valid TOML: duplicate key".to_owned()),
+    ]);
+}
+
+#[test]
+fn files_that_are_no_toml() {
+    check(&[
+        (
+            "model = \"offline\"\nmodel = \"offline\"",
+            "2: this is not valid TOML: duplicate key".to_owned(),
+        ),
         (
             "max_steps = 5\n[providers.openai]\napi_key_env = sk-0123456789abcdef",
-            "3: this is not valid TOML: string values must be quoted, expected literal string".to_owned(),
+            "3: this is not valid TOML: string values must be quoted, expected literal string"
+                .to_owned(),
         ),
-        ("model = \"offline", "1: this is not valid TOML: invalid basic string, expected `\"`".to_owned()),
-        ("\n\n[providers", "3: this is not valid TOML: unclosed table, expected `]`".to_owned()),
-    ];
-    for (file, expected) in cases {
-        let expected = format!("DIR/config.toml:{expected}");
-        assert_eq!(load(Some(file.as_bytes()), &[]), Err(expected), "{file}");
-    }
+        (
+            "model = \"offline",
+            "1: this is not valid TOML: invalid basic string, expected `\"`".to_owned(),
+        ),
+        (
+            "\n\n[providers",
+            "3: this is not valid TOML: unclosed table, expected `]`".to_owned(),
+        ),
+    ]);
 }
 
 #[test]

@@ -91,12 +91,12 @@ async fn refusals_say_what_to_do() {
 #[tokio::test]
 async fn nobody_listens() {
     for wire in WIRES {
-        // The port is free again, and nobody else gets it while the socket lives unbound to a listener.
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        // A socket that is bound but does not listen keeps the port from everybody else.
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket
+            .bind((std::net::Ipv4Addr::LOCALHOST, 0).into())
+            .unwrap();
+        let port = socket.local_addr().unwrap().port();
         let answer = everything(&*wire.at(&format!("http://127.0.0.1:{port}")), hello()).await;
         let message = format!(
             "nothing listens at http://127.0.0.1:{port}/v1/ (connection refused); start the server, or check {}",
@@ -188,10 +188,17 @@ async fn a_wrong_key_is_told_by_the_name_of_its_variable() {
     }
 }
 
+/// A model's name, the variables around it, and what is said.
+type Setup = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    String,
+);
+
 #[test]
 fn setups_that_cannot_work() {
     let file = "/home/ann/.config/placard/config.toml";
-    let cases: [(&str, &[(&str, &str)], String); 8] = [
+    let cases: [Setup; 8] = [
         (
             "deepseek/deepseek-chat",
             &[],
@@ -266,4 +273,21 @@ fn a_model_in_a_log_shows_no_key() {
         let shown = format!("{:?}", wire.at("http://127.0.0.1:1"));
         assert!(!shown.contains(KEY), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_no_address() {
+    let variables = [
+        ("OPENAI_API_KEY", KEY),
+        ("https_proxy", "http://ann:secret@[nowhere"),
+    ];
+    let model = open("openai/gpt-test", &variables).unwrap();
+    let message = "the HTTP client cannot start (builder error); check the proxy variables, and that the system's \
+                   certificates are installed"
+        .to_owned();
+    let expected = ModelError::Provider {
+        model: "openai/gpt-test".to_owned(),
+        message,
+    };
+    assert_eq!(everything(&*model, hello()).await, [Err(expected)]);
 }

@@ -339,3 +339,37 @@ async fn providers_of_one_s_own_with_and_without_a_key() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_a_model_elsewhere() {
+    // The model server stands in for the proxy: it gets the request as it would be passed on.
+    let server = ModelServer::start(Script::new().then(ok())).unwrap();
+    let proxy = server.anthropic_base_url();
+    let variables = [
+        ("OPENAI_BASE_URL", "http://model.invalid/v1"),
+        ("OPENAI_API_KEY", KEY),
+        ("HTTP_PROXY", proxy.as_str()),
+    ];
+    let answer = everything(&*open("openai/gpt-test", &variables).unwrap(), hello()).await;
+    assert_eq!(answer.first(), Some(&more_text("ok")));
+    let headers = server.requests().pop().unwrap().headers;
+    assert_eq!(
+        headers.get("host").map(String::as_str),
+        Some("model.invalid")
+    );
+}
+
+#[tokio::test]
+async fn ollama_needs_no_key() {
+    let server = ModelServer::start(Script::new().then(ok())).unwrap();
+    let address = server.openai_base_url();
+    let model = open("ollama/qwen3:8b", &[("OLLAMA_BASE_URL", address.as_str())]).unwrap();
+    let answer = everything(&*model, hello()).await;
+    assert_eq!(answer.first(), Some(&more_text("ok")));
+    let request = server.requests().pop().unwrap();
+    assert_eq!(
+        (request.path.as_str(), &request.body["model"]),
+        ("/v1/chat/completions", &json!("qwen3:8b"))
+    );
+    assert_eq!(request.headers.get("authorization"), None);
+}

@@ -206,3 +206,111 @@ impl Events {
             .push(Emission::Send(format!("event: {name}\ndata: {event}\n\n")));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::super::script::text_of;
+    use super::*;
+
+    fn answer() -> Answer {
+        Answer::new()
+            .reasoning(["H", "m."])
+            .signature("c2ln")
+            .redacted_reasoning("c2VjcmV0")
+            .text(["I ", "look."])
+            .call("a", "bash", [r#"{"command""#, r#":"ls"}"#])
+            .call("b", "bash", [""; 0])
+            .usage(3, 4)
+    }
+
+    #[test]
+    fn events() {
+        let message = json!({
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "stop_sequence": null,
+            "content": [],
+            "stop_reason": null,
+            "usage": { "input_tokens": 3, "output_tokens": 1 },
+        });
+        let start = |index: usize, block: Value| json!({ "type": "content_block_start", "index": index, "content_block": block });
+        let delta = |index: usize, delta: Value| json!({ "type": "content_block_delta", "index": index, "delta": delta });
+        let stop = |index: usize| json!({ "type": "content_block_stop", "index": index });
+        let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "bash", "input": {} });
+        let events = [
+            json!({ "type": "message_start", "message": message }),
+            json!({ "type": "ping" }),
+            start(
+                0,
+                json!({ "type": "thinking", "thinking": "", "signature": "" }),
+            ),
+            delta(0, json!({ "type": "thinking_delta", "thinking": "H" })),
+            delta(0, json!({ "type": "thinking_delta", "thinking": "m." })),
+            delta(0, json!({ "type": "signature_delta", "signature": "c2ln" })),
+            stop(0),
+            start(
+                1,
+                json!({ "type": "redacted_thinking", "data": "c2VjcmV0" }),
+            ),
+            stop(1),
+            start(2, json!({ "type": "text", "text": "" })),
+            delta(2, json!({ "type": "text_delta", "text": "I " })),
+            delta(2, json!({ "type": "text_delta", "text": "look." })),
+            stop(2),
+            start(3, call("a")),
+            delta(
+                3,
+                json!({ "type": "input_json_delta", "partial_json": r#"{"command""# }),
+            ),
+            delta(
+                3,
+                json!({ "type": "input_json_delta", "partial_json": r#":"ls"}"# }),
+            ),
+            stop(3),
+            start(4, call("b")),
+            stop(4),
+            json!({
+                "type": "message_delta",
+                "delta": { "stop_reason": "tool_use", "stop_sequence": null },
+                "usage": { "output_tokens": 4 },
+            }),
+            json!({ "type": "message_stop" }),
+        ];
+        let event = |event: &Value| {
+            format!(
+                "event: {}\ndata: {event}\n\n",
+                event["type"].as_str().unwrap()
+            )
+        };
+        let expected: String = events.iter().map(event).collect();
+        assert_eq!(
+            text_of(&stream(&answer(), &json!({ "model": "m" }))),
+            expected
+        );
+    }
+
+    #[test]
+    fn one_piece() {
+        let expected = json!({
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "stop_sequence": null,
+            "content": [
+                { "type": "thinking", "thinking": "Hm.", "signature": "c2ln" },
+                { "type": "redacted_thinking", "data": "c2VjcmV0" },
+                { "type": "text", "text": "I look." },
+                { "type": "tool_use", "id": "a", "name": "bash", "input": { "command": "ls" } },
+                { "type": "tool_use", "id": "b", "name": "bash", "input": {} },
+            ],
+            "stop_reason": "tool_use",
+            "usage": { "input_tokens": 3, "output_tokens": 4 },
+        });
+        assert_eq!(whole(&answer(), &json!({ "model": "m" })), expected);
+    }
+}

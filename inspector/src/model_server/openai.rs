@@ -144,3 +144,78 @@ fn usage(answer: &Answer) -> Option<Value> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::super::script::text_of;
+    use super::*;
+
+    fn answer() -> Answer {
+        Answer::new()
+            .reasoning(["Hm."])
+            .text(["I ", "look."])
+            .call("a", "bash", [r#"{"command""#, r#":"ls"}"#])
+            .call("b", "bash", ["{}"])
+            .usage(3, 4)
+    }
+
+    #[test]
+    fn chunks() {
+        let request = json!({ "model": "m", "stream_options": { "include_usage": true } });
+        let chunk = |choices: Value| json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices });
+        let delta =
+            |delta: Value| chunk(json!([{ "index": 0, "delta": delta, "finish_reason": null }]));
+        let call = |call: Value| delta(json!({ "tool_calls": [call] }));
+        let begin = |index: usize, id: &str| {
+            let function = json!({ "name": "bash", "arguments": "" });
+            call(json!({ "index": index, "id": id, "type": "function", "function": function }))
+        };
+        let more = |index: usize, text: &str| {
+            call(json!({ "index": index, "function": { "arguments": text } }))
+        };
+        let mut usage = chunk(json!([]));
+        usage["usage"] = json!({ "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7 });
+        let events = [
+            delta(json!({ "role": "assistant", "content": "" })),
+            delta(json!({ "reasoning_content": "Hm." })),
+            delta(json!({ "content": "I " })),
+            delta(json!({ "content": "look." })),
+            begin(0, "a"),
+            more(0, r#"{"command""#),
+            more(0, r#":"ls"}"#),
+            begin(1, "b"),
+            more(1, "{}"),
+            chunk(json!([{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }])),
+            usage,
+        ];
+        let sent = events.iter().map(|event| format!("data: {event}\n\n"));
+        let mut expected = sent.collect::<Vec<_>>().concat();
+        expected.push_str("data: [DONE]\n\n");
+        assert_eq!(text_of(&stream(&answer(), &request)), expected);
+    }
+
+    #[test]
+    fn one_piece() {
+        let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "bash", "arguments": arguments } });
+        let expected = json!({
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
+            "choices": [{
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": "I look.",
+                    "reasoning_content": "Hm.",
+                    "tool_calls": [call("a", r#"{"command":"ls"}"#), call("b", "{}")],
+                },
+                "finish_reason": "tool_calls",
+            }],
+            "usage": { "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7 },
+        });
+        assert_eq!(whole(&answer(), &json!({ "model": "m" })), expected);
+    }
+}

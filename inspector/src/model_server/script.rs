@@ -299,3 +299,13 @@ pub(super) enum Emission {
     /// The end of the connection.
     Cut,
 }
+
+/// What is sent, without the gates.
+#[cfg(test)]
+pub(super) fn text_of(emissions: &[Emission]) -> String {
+    let text = |emission: &Emission| match emission {
+        Emission::Send(text) => text.clone(),
+        Emission::Hold(_) | Emission::Cut => String::new(),
+    };
+    emissions.iter().map(text).collect()
+}

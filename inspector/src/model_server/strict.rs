@@ -88,3 +88,6 @@ fn answered(calls: &[String], results: &[String], place: &str) -> Result<(), Ref
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,3 +192,139 @@ fn usage(usage: &ProviderUsage) -> Option<Usage> {
         output_tokens: output.unwrap_or(0),
     })
 }
+
+/// Gemini's way with answers; the other two are tested over HTTP.
+#[cfg(test)]
+mod tests {
+    use genai::chat::{MessageContent, StreamChunk};
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(id: &str, signature: Option<&str>) -> ContentPart {
+        ContentPart::ToolCall(ToolCall {
+            call_id: id.to_owned(),
+            fn_name: "bash".to_owned(),
+            fn_arguments: json!({"command": "ls"}),
+            thought_signatures: signature.map(|signature| vec![signature.to_owned()]),
+        })
+    }
+
+    fn called(id: &str) -> AssistantBlock {
+        let args = ToolArgs::Json(json!({"command": "ls"}));
+        AssistantBlock::ToolCall {
+            provider_id: id.to_owned(),
+            name: "bash".to_owned(),
+            args,
+        }
+    }
+
+    fn thought(text: &str, signatures: &[&str]) -> AssistantBlock {
+        let signatures = signatures
+            .iter()
+            .map(|&signature| signature.to_owned())
+            .collect();
+        AssistantBlock::Reasoning {
+            text: text.to_owned(),
+            signatures,
+        }
+    }
+
+    #[test]
+    fn the_signature_of_a_call_stands_right_before_it() {
+        let mut answer = AnswerSoFar::default();
+        let chunk = StreamChunk {
+            content: "Hm.".to_owned(),
+        };
+        let step = answer.take(ChatStreamEvent::ReasoningChunk(chunk), Wire::Gemini);
+        assert_eq!(step, Step::Event(ModelEvent::Reasoning("Hm.".to_owned())));
+        let parts = vec![
+            ContentPart::ThoughtSignature("sig".to_owned()),
+            call("a", Some("sig")),
+            call("b", None),
+        ];
+        let end = StreamEnd {
+            captured_stop_reason: Some(ProviderStop::Completed("STOP".to_owned())),
+            captured_content: Some(MessageContent::from_parts(parts)),
+            ..StreamEnd::default()
+        };
+        let blocks = vec![
+            thought("Hm.", &[]),
+            thought("", &["sig"]),
+            called("a"),
+            called("b"),
+        ];
+        let expected = ModelAnswer {
+            blocks,
+            stop: StopReason::End,
+            usage: None,
+        };
+        assert_eq!(
+            answer.take(ChatStreamEvent::End(end), Wire::Gemini),
+            Step::Event(ModelEvent::Done(expected))
+        );
+    }
+
+    #[test]
+    fn a_stream_without_a_reason_to_stop_broke_off() {
+        let end = || ChatStreamEvent::End(StreamEnd::default());
+        assert_eq!(
+            AnswerSoFar::default().take(end(), Wire::Gemini),
+            Step::BrokenOff("the connection closed".to_owned())
+        );
+        let empty = ModelAnswer {
+            blocks: Vec::new(),
+            stop: StopReason::End,
+            usage: None,
+        };
+        assert_eq!(
+            AnswerSoFar::default().take(end(), Wire::OpenAi),
+            Step::Event(ModelEvent::Done(empty))
+        );
+    }
+
+    #[test]
+    fn a_gap_in_the_numbers_of_calls_is_no_call() {
+        let copy = ContentPart::ToolCall(ToolCall {
+            call_id: "a".to_owned(),
+            fn_name: "bash".to_owned(),
+            fn_arguments: json!(r#"{"comm"#),
+            thought_signatures: None,
+        });
+        let end = StreamEnd {
+            captured_content: Some(MessageContent::from_parts(vec![copy, call("a", None)])),
+            ..StreamEnd::default()
+        };
+        let expected = ModelAnswer {
+            blocks: vec![called("a")],
+            stop: StopReason::End,
+            usage: None,
+        };
+        assert_eq!(
+            AnswerSoFar::default().take(ChatStreamEvent::End(end), Wire::OpenAi),
+            Step::Event(ModelEvent::Done(expected))
+        );
+    }
+
+    #[test]
+    fn calls_without_an_id_get_one() {
+        let end = StreamEnd {
+            captured_content: Some(MessageContent::from_parts(vec![
+                call("", None),
+                call("", None),
+            ])),
+            ..StreamEnd::default()
+        };
+        let blocks = vec![called("call-1"), called("call-2")];
+        let expected = ModelAnswer {
+            blocks,
+            stop: StopReason::End,
+            usage: None,
+        };
+        assert_eq!(
+            AnswerSoFar::default().take(ChatStreamEvent::End(end), Wire::OpenAi),
+            Step::Event(ModelEvent::Done(expected))
+        );
+    }
+}

@@ -205,3 +205,71 @@ fn redacted_block(signature: &str) -> Option<Value> {
         .ok()
         .filter(|block| block.get("type").and_then(Value::as_str) == Some("redacted_thinking"))
 }
+
+/// Gemini's way with requests; the other two are tested over HTTP.
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn the_signature_of_a_call_goes_back_with_it() {
+        let endpoint = Endpoint {
+            wire: Wire::Gemini,
+            base_url: "https://host/v1beta/".to_owned(),
+            model: "gemini-2.5-flash".to_owned(),
+            key: None,
+            takes_reasoning_back: true,
+            key_setting: "GEMINI_API_KEY".to_owned(),
+            address_setting: "GEMINI_BASE_URL".to_owned(),
+        };
+        let thought = |signatures: &[&str]| AssistantBlock::Reasoning {
+            text: "Hm.".to_owned(),
+            signatures: signatures
+                .iter()
+                .map(|&signature| signature.to_owned())
+                .collect(),
+        };
+        let call = |id: &str| AssistantBlock::ToolCall {
+            provider_id: id.to_owned(),
+            name: "bash".to_owned(),
+            args: ToolArgs::Json(json!({"command": "ls"})),
+        };
+        let result = |id: &str| ToolResultMessage {
+            provider_id: id.to_owned(),
+            content: "[exit 0]".to_owned(),
+            is_error: false,
+        };
+        let blocks = vec![thought(&[]), thought(&["sig"]), call("a"), call("b")];
+        let request = ModelRequest {
+            system: String::new(),
+            messages: vec![
+                Message::User {
+                    text: "Look.".to_owned(),
+                },
+                Message::Assistant { blocks },
+                Message::ToolResults {
+                    results: vec![result("a"), result("b")],
+                },
+            ],
+            tools: Vec::new(),
+        };
+        let call =
+            |id: &str| json!({"call_id": id, "fn_name": "bash", "fn_arguments": {"command": "ls"}});
+        let mut signed = call("a");
+        signed["thought_signatures"] = json!(["sig"]);
+        let result = |id: &str| json!({"ToolResponse": {"call_id": id, "content": "[exit 0]"}});
+        let expected = json!({
+            "messages": [
+                {"role": "User", "content": [{"Text": "Look."}]},
+                {"role": "Assistant", "content": [{"ToolCall": signed}, {"ToolCall": call("b")}]},
+                {"role": "Tool", "content": [result("a"), result("b")]},
+            ],
+        });
+        assert_eq!(
+            serde_json::to_value(chat_request(request, &endpoint)).unwrap(),
+            expected
+        );
+    }
+}
