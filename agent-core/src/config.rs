@@ -216,19 +216,26 @@ pub(crate) fn shown(text: &str) -> String {
     format!("`{}`", short.escape_debug())
 }
 
-/// Whether a text may be a key: one long word of mixed letters and digits, a known beginning, or an address with a password.
+/// Whether a text may be a key: a word that begins as keys do, a long one of mixed letters and digits, or an address
+/// with a password.
 fn looks_like_a_secret(text: &str) -> bool {
-    const BEGINNINGS: [&str; 8] = [
-        "sk-", "sk_", "AIza", "ghp_", "gsk_", "xai-", "Bearer ", "key-",
-    ];
-    let known = BEGINNINGS.iter().any(|beginning| text.contains(beginning));
+    const BEGINNINGS: [&str; 7] = ["sk-", "sk_", "AIza", "ghp_", "gsk_", "xai-", "key-"];
     let password = text.contains("://") && text.contains('@');
-    let word = |word: &str| {
+    let begins = |word: &str| {
+        BEGINNINGS
+            .iter()
+            .any(|beginning| word.starts_with(beginning))
+    };
+    let mixed = |word: &str| {
         word.len() >= 24
             && word.chars().any(|c| c.is_ascii_digit())
             && word.chars().any(|c| c.is_ascii_alphabetic())
     };
-    known || password || text.split(|c: char| !c.is_ascii_alphanumeric()).any(word)
+    password
+        || text
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+            .any(begins)
+        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(mixed)
 }
 
 /// Whether `name` can stand before the slash of a model's name.

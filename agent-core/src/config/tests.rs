@@ -336,3 +336,26 @@ fn a_variable_that_names_no_model() {
             .to_owned())
     );
 }
+
+#[test]
+fn secrets_are_not_shown() {
+    let hidden = "(not shown: it looks like a secret)";
+    let cases = [
+        ("deepseek/deepseek-chat", "`deepseek/deepseek-chat`"),
+        ("monkey-7b", "`monkey-7b`"),
+        (
+            "anthropic/claude-sonnet-4-5-20250929",
+            "`anthropic/claude-sonnet-4-5-20250929`",
+        ),
+        ("https://host/v1", "`https://host/v1`"),
+        ("a\nb", "`a\\nb`"),
+        ("sk-1", hidden),
+        ("openai/sk-1", hidden),
+        ("Bearer gsk_1", hidden),
+        ("https://ann:pass@host", hidden),
+        ("x0123456789abcdef01234567", hidden),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(shown(text), expected);
+    }
+}
