@@ -36,6 +36,4 @@ pub(crate) enum ProgramError {
     Port { port: u16, source: io::Error },
     #[error("stdout cannot be written: {0}")]
     Stdout(io::Error),
-    #[error("{0}")]
-    AgentNotStarted(String),
 }

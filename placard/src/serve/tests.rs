@@ -1,5 +1,6 @@
 //! The server over real sockets: who comes in, what each answer bears, and a page's whole way.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use acp_client::{AgentSource, Hub, HubSettings};
@@ -70,7 +71,7 @@ impl Served {
             .map_or(&*self.address, |(_, host)| host);
         let mut request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
         for (name, value) in headers.iter().filter(|(name, _)| *name != "Host") {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(request, "{name}: {value}\r\n");
         }
         request.push_str("\r\n");
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
