@@ -9,7 +9,7 @@ declare global {
   interface Window {
     /** For tests that drive the page from outside. */
     placard: {
-      /** The plain text of a card, also of one that is off screen; undefined for an unknown id. */
+      /** The plain text of a card, also of one that is off screen; undefined for an unknown id. A card without a terminal goes by its call's id. */
       cardText(terminalId: string): string | undefined;
     };
   }
@@ -22,7 +22,9 @@ export function startPage(transport: Transport): Desk {
   const desk = new Desk(transport);
   window.placard = {
     cardText: (terminalId) =>
-      desk.connection.sessions.map((session) => session.board.cards.get(terminalId)).find((card) => card !== undefined)?.plain,
+      desk.connection.sessions
+        .map(({ board }) => board.card(terminalId) ?? board.calls.get(terminalId)?.card)
+        .find((card) => card != null)?.plain,
   };
   mount(App, { target, props: { desk } });
   desk.start();

@@ -1,4 +1,4 @@
-import { CardBoard } from '../cards/board';
+import { CardBoard, type Applied } from '../cards/board';
 import type { Call } from '../cards/call.svelte';
 import { PlanEntry, SpokenEntry, stopWords, type Entry } from './entry.svelte';
 import { Permission } from './permission.svelte';
@@ -125,7 +125,7 @@ export class Session {
     this.permissions = [...this.permissions, permission];
     const described = recordIn(params, 'toolCall') ?? {};
     const named = textIn(described, 'toolCallId') !== undefined ? described : { ...described, toolCallId: `asked-${this.#nextKey}` };
-    const call = this.#applyCall(named, now);
+    const call = this.#taken(this.board.applyAsked(named, now));
     if (call !== null) call.permission = permission;
     this.lastActivity = now;
     return permission;
@@ -152,7 +152,7 @@ export class Session {
         return;
       case 'tool_call':
       case 'tool_call_update':
-        this.#applyCall(update, now);
+        this.#taken(this.board.apply(update, now));
         return;
       case 'plan':
         this.#plan(update);
@@ -212,8 +212,8 @@ export class Session {
     this.#push(entry);
   }
 
-  #applyCall(update: Json, now: number): Call | null {
-    const applied = this.board.apply(update, now);
+  /** Gives a call that just came on the board its place in the transcript. */
+  #taken(applied: Applied | null): Call | null {
     if (applied === null) return null;
     if (applied.isNew) this.#push({ kind: 'call', key: this.#key(), call: applied.call });
     return applied.call;

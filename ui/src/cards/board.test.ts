@@ -17,16 +17,14 @@ const said = (text: string): Json => ({ type: 'content', content: { type: 'text'
 function cards(updates: Json[]): unknown[] {
   const board = new CardBoard();
   updates.forEach((update, index) => board.apply(update, index * 1000));
-  return [...board.calls.values()].flatMap((owner) =>
-    (owner.cards.length > 0 ? owner.cards : owner.standIn === null ? [] : [owner.standIn]).map((card) => ({
-      id: card.terminalId,
-      command: owner.command,
-      cwd: card.cwd,
-      text: card.text,
-      exit: card.exit,
-      status: owner.status,
-    })),
-  );
+  return board.cards.map((card) => ({
+    id: card.terminalId,
+    command: card.call.command,
+    cwd: card.cwd,
+    text: card.text,
+    exit: card.exit,
+    status: card.call.status,
+  }));
 }
 
 const CARD = { id: 't', command: 'ls', cwd: '/w', text: '', exit: null, status: 'pending' };
@@ -137,8 +135,8 @@ describe('the card board', () => {
     ],
     [
       'R16: an update for a call that was never announced',
-      [more({ title: 'pwd', kind: 'execute', status: 'completed', content: [said('```\n/w\n```')] })],
-      [{ ...CARD, id: '', command: 'pwd', cwd: null, text: '/w', status: 'completed' }],
+      [more({ title: 'pwd', kind: 'execute', status: 'completed', content: [said('```console\n/w\n```')] })],
+      [{ ...CARD, id: null, command: 'pwd', cwd: null, text: '/w', status: 'completed' }],
     ],
     [
       'R17: content that replaces itself',
@@ -147,7 +145,7 @@ describe('the card board', () => {
         more({ content: [said('1\n')] }),
         more({ content: [said('1\n2\n')], status: 'completed', rawOutput: { output: '1\n2\n', metadata: { exit: 0 } } }),
       ],
-      [{ ...CARD, id: '', command: 'seq 2', cwd: null, text: '1\n2\n', exit: { code: 0, signal: null }, status: 'completed' }],
+      [{ ...CARD, id: null, command: 'seq 2', cwd: null, text: '1\n2\n', exit: { code: 0, signal: null }, status: 'completed' }],
     ],
   ];
   it.each(cases)('%s', (_name, updates, expected) => {
@@ -176,7 +174,7 @@ describe('the card board', () => {
     board.apply(call({ _meta: info('/w'), content: terminal }), 0);
     const chunk = `${'y'.repeat(127)}\n`.repeat(512);
     for (let count = 0; count < 160; count += 1) board.apply(more({ _meta: output(chunk) }), 1);
-    const text = board.cards.get('t')?.text ?? '';
+    const text = board.card('t')?.text ?? '';
     expect(text.length).toBeLessThan(KEPT * 2);
     expect(text).toContain('left out here');
   });

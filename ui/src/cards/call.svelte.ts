@@ -1,33 +1,42 @@
 import type { Json } from '../acp/wire';
 import type { Permission } from '../acp/permission.svelte';
 import { BoundedText } from './bounded_text';
-import { descriptionOfRawInput, headline } from './command';
+import { descriptionOfRawInput } from './command';
 import { lastLine, plainText } from './plain_text';
 import { pill, type Exit, type Pill } from './pill';
 import { sortContent } from './raw_output';
 
-export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
+export const STATUSES = ['pending', 'in_progress', 'completed', 'failed'] as const;
 export type CallStatus = (typeof STATUSES)[number];
 
-/** One terminal of the convention: what a command printed and how it ended. */
+/** One card: what a command printed and how it ended. */
 export class Card {
+  /** Null for a command of an agent that sends no terminal. */
+  terminalId = $state<string | null>(null);
+  /** The folder that `terminal_info` named. */
   cwd = $state<string | null>(null);
   exit = $state.raw<Exit | null>(null);
-  /** The exit was read from `rawOutput`: a `terminal_exit` knows better. */
-  exitIsGuess = false;
   waiting = $state(false);
   timedOut = $state(false);
   leftRunning = $state(false);
-  /** The terminal printed through the convention's own keys, as against a text found elsewhere (rule R10). */
-  streamed = $state(false);
   endedAt = $state<number | null>(null);
   /** Counts changes of the output, for what is derived from it. */
   outputVersion = $state(0);
-  /** Content named the terminal before anybody announced it (rule R3). */
+  /** A `terminal_info` named it. */
   announced = false;
+  /** A call's content or `terminal_info` named it; before that it stands where its first output came. */
+  placed = false;
+  /** Something was printed through the terminal itself, as against a text found elsewhere (rule R10). */
+  streamed = false;
+  /** The exit was read from `rawOutput`: a `terminal_exit` knows better. */
+  exitIsGuess = false;
   readonly output = new BoundedText();
 
-  constructor(readonly terminalId: string) {
+  constructor(
+    terminalId: string | null,
+    public call: Call,
+  ) {
+    this.terminalId = terminalId;
     this.output.listen(() => {
       this.outputVersion += 1;
     });
@@ -50,20 +59,26 @@ export class Card {
   }
 }
 
-/** One tool call, with the terminals that stand in it. */
+/** One tool call, with the cards that stand in it. */
 export class Call {
-  title = $state('');
+  title = $state<string | null>(null);
+  /** The command of its `rawInput`. */
+  given = $state<string | null>(null);
   kind = $state('other');
   status = $state<CallStatus>('pending');
-  content = $state.raw<Json[]>([]);
-  locations = $state.raw<Json[]>([]);
+  content = $state.raw<readonly Json[]>([]);
+  locations = $state.raw<readonly Json[]>([]);
   rawInput = $state.raw<unknown>(undefined);
-  rawOutput = $state.raw<unknown>(undefined);
+  /** The folder of its `rawInput`. */
+  inputCwd = $state<string | null>(null);
+  /** The last text and exit code that its `rawOutput` had. */
+  rawText = $state.raw<string | null>(null);
+  rawExit: number | null = null;
+  /** Content came with a question only, so that its texts are no output. */
+  contentIsAsked = false;
   cards = $state.raw<readonly Card[]>([]);
   permission = $state.raw<Permission | null>(null);
   noResult = $state(false);
-  /** For an agent that has no cards: what its command printed stands in a card that no terminal id names. */
-  standIn = $state.raw<Card | null>(null);
   startedAt = $state(0);
   endedAt = $state<number | null>(null);
 
@@ -76,21 +91,23 @@ export class Call {
 
   /** Whether the call is drawn as a command's card. */
   get isCommand(): boolean {
-    return this.cards.length > 0 || this.kind === 'execute';
+    return this.cards.length > 0;
   }
 
   get card(): Card | null {
-    return this.cards[0] ?? this.standIn;
+    return this.cards[0] ?? null;
   }
 
+  /** The headline: the command itself where it is known, else the title (rule R4). */
   get command(): string {
-    return headline(this.title, this.rawInput);
+    return this.given ?? this.title ?? '';
   }
 
   get description(): string {
     const said = sortContent(this.content).description;
     if (said.length > 0) return said.join(' ');
-    return descriptionOfRawInput(this.rawInput) ?? (this.title !== '' && this.title !== this.command ? this.title : '');
+    const title = this.title === this.command ? null : this.title;
+    return descriptionOfRawInput(this.rawInput) ?? title ?? '';
   }
 
   get isOpen(): boolean {

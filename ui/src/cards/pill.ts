@@ -53,7 +53,7 @@ export function elapsedWords(ms: number, over: boolean): string {
 }
 
 function isClosed(status: string): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled';
+  return status === 'completed' || status === 'failed';
 }
 
 export function pill(facts: PillFacts): Pill {
