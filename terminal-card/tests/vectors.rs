@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pretty_assertions::assert_eq;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use terminal_card::{Board, Card, Change, ChangeKind};
 
 const SESSION: &str = "session";
@@ -85,6 +85,67 @@ fn every_rule_that_a_board_can_show_has_a_vector() {
             vectors.iter().any(|vector| vector.rule == rule),
             "{rule} has no vector"
         );
+    }
+}
+
+/// Every field of every update, one at a time, becomes something that no schema allows: a board takes it, and what it tells of the
+/// other calls' cards does not depend on it.
+#[test]
+fn a_malformed_field_harms_nothing_else() {
+    let bystander = json!({"sessionUpdate": "tool_call", "toolCallId": "by", "kind": "execute", "title": "id -u"});
+    let odd = [
+        json!(null),
+        json!(""),
+        json!(17),
+        json!([]),
+        json!({}),
+        json!([[]]),
+        json!(true),
+    ];
+    for vector in vectors() {
+        for (at, update) in vector.updates.iter().enumerate() {
+            let mut places = Vec::new();
+            places_in(update, String::new(), &mut places);
+            for (place, odd) in places
+                .iter()
+                .flat_map(|place| odd.iter().map(move |odd| (place, odd)))
+            {
+                let mut updates = vector.updates.clone();
+                *updates[at].pointer_mut(place).unwrap() = odd.clone();
+                let mut board = Board::new();
+                board.apply("other session", &bystander);
+                for update in updates.iter().filter(|update| update["placard"].is_null()) {
+                    board.apply(SESSION, update);
+                }
+                let untouched = board
+                    .cards_of_call("other session", "by")
+                    .next()
+                    .map(Card::heading);
+                assert_eq!(untouched, Some("id -u"), "{}: {place} = {odd}", vector.name);
+            }
+        }
+    }
+}
+
+/// The JSON pointers to everything inside of a value.
+fn places_in(value: &Value, here: String, places: &mut Vec<String>) {
+    let inside: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.replace('~', "~0").replace('/', "~1"), value))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (index.to_string(), value))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (key, value) in inside {
+        places_in(value, format!("{here}/{key}"), places);
+    }
+    if !here.is_empty() {
+        places.push(here);
     }
 }
 

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 /// A longer file name is left out of the marker, which must stay small beside the output that it stands in.
 const LONGEST_NAME: usize = 512;
 
-/// The words that stand for `left_out` bytes, without a line end. `kept_in` names the file that holds the whole output, if one does.
+/// The words that stand for `left_out` bytes, without a line end. `kept_in` names the file that holds more of the output, if one does.
 pub(crate) fn gap_words(left_out: u64, kept_in: Option<&str>) -> String {
     let mut words = format!(
         "[{left_out} {} left out",
         if left_out == 1 { "byte" } else { "bytes" }
     );
     if let Some(place) = kept_in.filter(|place| place.len() <= LONGEST_NAME) {
-        let _ = write!(words, "; the whole output is in ");
+        let _ = write!(words, "; see ");
         // A file name may hold anything, and these words go to terminals.
         words.extend(place.chars().map(|c| {
             if c.is_control() {
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(gap_line(1, None, false), "\x1b[0m[1 byte left out]\r\n");
         assert_eq!(
             gap_line(70, Some("/tmp/a\x1b[2Jb"), true),
-            "\x1b[0m\r\n[70 bytes left out; the whole output is in /tmp/a\u{fffd}[2Jb]\r\n"
+            "\x1b[0m\r\n[70 bytes left out; see /tmp/a\u{fffd}[2Jb]\r\n"
         );
     }
 }

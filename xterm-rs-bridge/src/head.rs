@@ -66,9 +66,13 @@ impl Head {
     }
 
     /// Adds what ends the output, past any bound, and makes all of it takeable.
-    pub(crate) fn close_with(&mut self, text: &str) {
-        self.text.reserve_exact(text.len());
-        self.text.push_str(text);
+    pub(crate) fn close_with(&mut self, text: String) {
+        if self.text.is_empty() {
+            self.text = text;
+        } else {
+            self.text.reserve_exact(text.len());
+            self.text.push_str(&text);
+        }
         self.boundary = self.text.len();
     }
 }

@@ -39,7 +39,7 @@ impl KeptOutput {
         }
     }
 
-    /// Names the file that holds the whole output, for the marker.
+    /// Names the file that holds more of the output, for the marker.
     pub fn set_kept_in(&mut self, place: impl Into<String>) {
         self.kept_in = Some(place.into());
     }
@@ -163,10 +163,7 @@ mod tests {
         let (head, rest) = text.split_once("\x1b[0m").unwrap();
         let (marker, tail) = rest.split_once("]\r\n").unwrap();
         let marker = marker.trim_start_matches(['\r', '\n', '[']);
-        assert_eq!(
-            marker,
-            format!("{left_out} bytes left out; the whole output is in /tmp/out")
-        );
+        assert_eq!(marker, format!("{left_out} bytes left out; see /tmp/out"));
         assert!(all.starts_with(head) && all.ends_with(tail) && tail.starts_with("\x1b[3"));
         assert_eq!(
             head.len() as u64 + left_out + tail.len() as u64,

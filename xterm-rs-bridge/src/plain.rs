@@ -1,5 +1,7 @@
 //! Terminal output as the text that a person finally reads.
 
+use std::borrow::Cow;
+
 use vte::{Params, Parser, Perform};
 
 use crate::screen::Screen;
@@ -15,8 +17,24 @@ pub fn plain_text(raw: &str) -> String {
     let mut player = Player {
         screen: Screen::new(raw.len()),
     };
-    Parser::new().advance(&mut player, raw.as_bytes());
+    Parser::new().advance(&mut player, seven_bit(raw).as_bytes());
     player.screen.into_text()
+}
+
+/// The one-character forms of the escape sequences (U+0080 to U+009F) as the two-character ones, which alone the parser knows.
+fn seven_bit(raw: &str) -> Cow<'_, str> {
+    let is_c1 = |c: char| ('\u{80}'..='\u{9f}').contains(&c);
+    if !raw.contains(is_c1) {
+        return Cow::Borrowed(raw);
+    }
+    let mut long = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        match u8::try_from(u32::from(c)) {
+            Ok(byte) if is_c1(c) => long.extend(['\x1b', char::from(byte - 0x40)]),
+            _ => long.push(c),
+        }
+    }
+    Cow::Owned(long)
 }
 
 #[derive(Debug)]
@@ -162,6 +180,7 @@ mod tests {
             ),
             ("before\n\x1b[?1049hfull", "before\nfull"),
             ("x\x1b[3", "x"),
+            ("\u{9b}31mred\u{9b}m \u{9d}0;title\u{9c}é", "red é"),
             ("a\0\x07\x7fb", "ab"),
         ];
         for (raw, expected) in table {
