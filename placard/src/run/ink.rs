@@ -32,10 +32,10 @@ impl Ink {
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let code = match (self, tone) {
             (Self::Plain, _) => return text.to_owned(),
-            (Self::Colour, Tone::Headline) => "1",
-            (Self::Colour, Tone::Quiet) => "2",
-            (Self::Colour, Tone::Good) => "32",
-            (Self::Colour, Tone::Bad) => "31",
+            (Self::Colour, Tone::Headline) => "0;1",
+            (Self::Colour, Tone::Quiet) => "0;2",
+            (Self::Colour, Tone::Good) => "0;32",
+            (Self::Colour, Tone::Bad) => "0;31",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -91,10 +91,26 @@ impl CardInk {
     /// What was held back.
     pub(crate) fn finish(&mut self) -> String {
         match self {
-            Self::Colour(_) => "\x1b[0m".to_owned(),
+            Self::Colour(_) => String::new(),
             Self::Plain(pending) => plain_text(&std::mem::take(pending)),
         }
     }
+}
+
+/// Whether a line ends with `text`: `None` where it holds nothing but colours.
+pub(crate) fn ends_line(text: &str) -> Option<bool> {
+    let mut rest = text;
+    while let Some(start) = rest.strip_suffix('m').and_then(|rest| rest.rfind("\x1b[")) {
+        let parameters = &rest[start + 2..rest.len() - 1];
+        if !parameters
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b';' | b':'))
+        {
+            break;
+        }
+        rest = &rest[..start];
+    }
+    rest.chars().last().map(|last| last == '\n')
 }
 
 /// Text that only prints: no control characters but line ends and tabs.
@@ -126,8 +142,23 @@ mod tests {
         let shown = ink.output("\x1b[31mred\x1b]0;title\x07\x1b[0m");
         assert_eq!(
             (shown.as_str(), ink.finish().as_str()),
-            ("\x1b[31mred\x1b[0m", "\x1b[0m")
+            ("\x1b[31mred\x1b[0m", "")
         );
+    }
+
+    #[test]
+    fn colours_after_a_line_end_begin_no_line() {
+        let table = [
+            ("a\n", Some(true)),
+            ("a\n\x1b[0m\x1b[1;31m", Some(true)),
+            ("a", Some(false)),
+            ("a\n\x1b[2Km", Some(false)),
+            ("\x1b[0m", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(ends_line(text), expected, "{text:?}");
+        }
     }
 
     #[test]
@@ -135,7 +166,7 @@ mod tests {
         assert_eq!(Ink::Plain.paint(Tone::Bad, "exit 3"), "exit 3");
         assert_eq!(
             Ink::Colour.paint(Tone::Bad, "exit 3"),
-            "\x1b[31mexit 3\x1b[0m"
+            "\x1b[0;31mexit 3\x1b[0m"
         );
         assert_eq!(harmless("a\x1b[2Jb\tc\nd\u{9b}e\r"), "a[2Jb\tc\nde");
     }

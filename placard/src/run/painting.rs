@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use terminal_card::{Board, Card, CardStatus, Change, ChangeKind, Note};
 
-use super::ink::{CardInk, Tone};
+use super::ink::{CardInk, Tone, ends_line};
 pub(crate) use super::ink::{Ink, harmless};
 use super::words::closing_words;
 
@@ -351,10 +351,8 @@ impl Painting {
     }
 
     fn put(&mut self, text: &str) {
-        if let Some(last) = text.chars().last() {
-            self.at_line_start = last == '\n';
-            self.out.push_str(text);
-        }
+        self.out.push_str(text);
+        self.at_line_start = ends_line(text).unwrap_or(self.at_line_start);
     }
 }
 
@@ -432,8 +430,8 @@ mod tests {
         );
         assert_eq!(
             drawn(Ink::Colour, &updates),
-            "I will look.\n\n\u{1b}[1m$ ls -l\n  wc -l *\u{1b}[0m\n\u{1b}[2m  /work\u{1b}[0m\n\
-             10%\r99%\r\n\u{1b}[31ma\u{1b}[0m\r\nb\u{1b}[0m\u{1b}[0m\n\u{1b}[32mok · 0.4 s\u{1b}[0m\n\n\
+            "I will look.\n\n\u{1b}[0;1m$ ls -l\n  wc -l *\u{1b}[0m\n\u{1b}[0;2m  /work\u{1b}[0m\n\
+             10%\r99%\r\n\u{1b}[31ma\u{1b}[0m\r\nb\u{1b}[0m\n\u{1b}[0;32mok · 0.4 s\u{1b}[0m\n\n\
              Two lines.\u{1b}[0m\n"
         );
     }

@@ -284,3 +284,6 @@ fn print(text: &str) -> Result<(), ProgramError> {
         .and_then(|()| stdout.flush())
         .map_err(ProgramError::Stdout)
 }
+
+#[cfg(test)]
+mod tests;
