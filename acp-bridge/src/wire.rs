@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::{Sink, SinkExt as _, Stream};
 use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
@@ -107,8 +107,31 @@ impl Outbox {
 
     /// The sink that the SDK writes its lines to.
     pub(crate) fn sink(&self) -> impl Sink<String, Error = io::Error> + Send + 'static {
-        PollSender::new(self.lines.clone()).sink_map_err(|_| io::ErrorKind::BrokenPipe.into())
+        PollSender::new(self.lines.clone())
+            .sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+            .with(|line| std::future::ready(Ok(without_echo(line))))
     }
+}
+
+/// The SDK quotes parameters that do not fit in its error. They may hold secrets, and clients log errors.
+fn without_echo(line: String) -> String {
+    const SUSPECT: &str = r#""phase":"deserialization""#;
+    if !line.contains(SUSPECT) {
+        return line;
+    }
+    let Ok(mut message) = serde_json::from_str::<Value>(&line) else {
+        return line;
+    };
+    // Anything else with these words in it is a command's output.
+    let Some(error) = message.get_mut("error").and_then(Value::as_object_mut) else {
+        return line;
+    };
+    error.remove("data");
+    error.insert(
+        "message".to_owned(),
+        "Invalid params: they do not fit the method's schema".into(),
+    );
+    message.to_string()
 }
 
 async fn write<O: AsyncWrite + Unpin>(
