@@ -9,7 +9,7 @@
 use std::fs;
 use std::time::Duration;
 
-use placard_tests::{Desktop, ENTER, Home, SOON, until};
+use placard_tests::{Desktop, ENTER, Home, SOON};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -48,25 +48,27 @@ async fn cards(desktop: &Desktop) -> Vec<Card> {
 
 /// The text of the only card, once it satisfies the condition.
 async fn card_text(desktop: &Desktop, what: &str, condition: impl Fn(&str) -> bool) -> String {
-    until(SOON, what, async || {
-        let mut cards = cards(desktop).await;
-        assert!(cards.len() <= 1, "one command has one card: {cards:#?}");
-        cards
-            .pop()
-            .map(|card| card.text)
-            .filter(|text| condition(text))
-    })
-    .await
+    desktop
+        .until(what, async || {
+            let mut cards = cards(desktop).await;
+            assert!(cards.len() <= 1, "one command has one card: {cards:#?}");
+            cards
+                .pop()
+                .map(|card| card.text)
+                .filter(|text| condition(text))
+        })
+        .await
 }
 
 /// All cards, once none of them runs any more.
 async fn ended_cards(desktop: &Desktop) -> Vec<Card> {
-    until(SOON, "every card has ended", async || {
-        let cards = cards(desktop).await;
-        let running = |card: &Card| card.pill.is_empty() || card.pill == "running";
-        (!cards.is_empty() && !cards.iter().any(running)).then_some(cards)
-    })
-    .await
+    desktop
+        .until("every card has ended", async || {
+            let cards = cards(desktop).await;
+            let running = |card: &Card| card.pill.is_empty() || card.pill == "running";
+            (!cards.is_empty() && !cards.iter().any(running)).then_some(cards)
+        })
+        .await
 }
 
 fn numbers(to: u32) -> String {
@@ -165,10 +167,11 @@ async fn nothing_is_left_of_a_command_when_the_window_is_closed() {
             .filter(|process| process.command.starts_with("sleep 30"))
             .count()
     };
-    until(SOON, "both of them sleep", async || {
-        (sleeping() == 2).then_some(())
-    })
-    .await;
+    desktop
+        .until("both of them sleep", async || {
+            (sleeping() == 2).then_some(())
+        })
+        .await;
 
     desktop.close(&home, SOON).await;
     home.quiet(Duration::ZERO).await;

@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 use crate::binaries::{binary, screenshots};
 use crate::display::Display;
 use crate::home::Home;
-use crate::patience::{SOON, until};
+use crate::patience::{SOON, eventually, until};
 
 /// The Enter key, as `type_text` takes it.
 pub const ENTER: char = '\u{E007}';
@@ -137,6 +137,26 @@ impl Desktop {
         })
     }
 
+    /// Looks at the page until it satisfies the condition, and gives what that gave.
+    ///
+    /// # Panics
+    /// When it does not within [`SOON`]; the message says what the page holds, and `failed-<process>.png` beside the
+    /// other pictures shows it.
+    pub async fn until<T>(&self, what: &str, condition: impl AsyncFnMut() -> Option<T>) -> T {
+        if let Some(found) = eventually(SOON, condition).await {
+            return found;
+        }
+        let picture = format!("failed-{}", self.driver.id().unwrap_or_default());
+        self.screenshot(&picture).await;
+        let text = self
+            .evaluate("return document.body.innerText", vec![])
+            .await;
+        panic!(
+            "waited {SOON:?} in vain until {what}. {picture}.png shows the page:\n{text}\n{}",
+            read(&self.log)
+        );
+    }
+
     /// Loads the page again, as a person does with F5.
     pub async fn reload(&self) {
         self.client
@@ -171,18 +191,15 @@ impl Desktop {
         self.display.close_window("Placard");
         let driver = self.driver.id();
         let mut left = Vec::new();
-        let ended = tokio::time::timeout(
-            within,
-            until(Duration::MAX, "the program has ended", async || {
-                left = home.left_running();
-                left.iter()
-                    .all(|process| Some(process.id) == driver)
-                    .then_some(())
-            }),
-        );
-        let in_time = ended.await.is_ok();
+        let ended = eventually(within, async || {
+            left = home.left_running();
+            left.iter()
+                .all(|process| Some(process.id) == driver)
+                .then_some(())
+        })
+        .await;
         assert!(
-            in_time,
+            ended.is_some(),
             "{within:?} after the window was closed: {left:#?}\n{}",
             read(&self.log)
         );

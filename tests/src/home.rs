@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::binaries::screenshots;
-use crate::patience::until;
+use crate::patience::eventually;
 use crate::processes::Process;
 
 /// The folders and the environment of one test. They go with it, and so does everything started with them.
@@ -127,15 +127,12 @@ impl Home {
     /// When something still runs after the time.
     pub async fn quiet(&self, within: Duration) {
         let mut left = Vec::new();
-        let deadline = tokio::time::timeout(
-            within,
-            until(Duration::MAX, "nothing is left running", async || {
-                left = self.left_running();
-                left.is_empty().then_some(())
-            }),
-        );
-        let in_time = deadline.await.is_ok();
-        assert!(in_time, "still running {within:?} later: {left:#?}");
+        let quiet = eventually(within, async || {
+            left = self.left_running();
+            left.is_empty().then_some(())
+        })
+        .await;
+        assert!(quiet.is_some(), "still running {within:?} later: {left:#?}");
     }
 }
 

@@ -39,6 +39,6 @@ mod program;
 pub use binaries::{binary, repository, screenshots};
 pub use desktop::{Desktop, ENTER, ESCAPE};
 pub use home::Home;
-pub use patience::{SOON, until};
+pub use patience::{SOON, eventually, until};
 pub use processes::Process;
 pub use program::Program;

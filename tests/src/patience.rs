@@ -8,6 +8,21 @@ pub const SOON: Duration = Duration::from_secs(20);
 /// How often a condition is looked at that nothing announces.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// Looks at a condition until it holds, and gives what it gave; none when it does not hold within the time.
+pub async fn eventually<T>(
+    within: Duration,
+    mut condition: impl AsyncFnMut() -> Option<T>,
+) -> Option<T> {
+    let started = Instant::now();
+    loop {
+        let found = condition().await;
+        if found.is_some() || started.elapsed() > within {
+            return found;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
 /// Looks at a condition until it holds, and gives what it gave.
 ///
 /// # Panics
@@ -15,17 +30,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub async fn until<T>(
     within: Duration,
     what: &str,
-    mut condition: impl AsyncFnMut() -> Option<T>,
+    condition: impl AsyncFnMut() -> Option<T>,
 ) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(found) = condition().await {
-            return found;
-        }
-        assert!(
-            started.elapsed() < within,
-            "waited {within:?} in vain until {what}"
-        );
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    eventually(within, condition)
+        .await
+        .unwrap_or_else(|| panic!("waited {within:?} in vain until {what}"))
 }
