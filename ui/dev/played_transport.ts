@@ -11,6 +11,8 @@ export interface Scene {
   /** What comes live: after so many milliseconds from the attachment. */
   live?: { after: number; frame: Omit<Frame, 'n'> }[];
   lost?: boolean;
+  /** Live frames wait until at most so many are not acknowledged, as a real hub's do. */
+  window?: number;
 }
 
 /** A hub that answers from a script: prompts by a short turn, everything else as the protocol wants it. */
@@ -18,6 +20,8 @@ export class PlayedTransport implements Transport {
   #events: TransportEvents | null = null;
   #n = 0;
   #session = 0;
+  #acked = 0;
+  #queue: Omit<Frame, 'n'>[] = [];
 
   constructor(private readonly scene: Scene) {}
 
@@ -27,13 +31,19 @@ export class PlayedTransport implements Transport {
     setTimeout(() => {
       this.#say({ type: 'attached', after: 0, last: scene.spool.length, cwd: scene.cwd, agent: scene.agent });
       this.#frames(scene.spool);
-      for (const { after, frame } of scene.live ?? []) setTimeout(() => this.#frames([frame]), after);
+      if (scene.window !== undefined) this.#queue = (scene.live ?? []).map(({ frame }) => frame);
+      else for (const { after, frame } of scene.live ?? []) setTimeout(() => this.#frames([frame]), after);
+      this.#pump();
       if (scene.lost === true) setTimeout(() => events.closed('the server went away'), 300);
     }, 20);
   }
 
   send(text: string): boolean {
-    const message = JSON.parse(text) as { type: string; frame?: Json };
+    const message = JSON.parse(text) as { type: string; frame?: Json; n?: number };
+    if (message.type === 'ack') {
+      this.#acked = message.n ?? 0;
+      setTimeout(() => this.#pump());
+    }
     const frame = message.frame;
     if (message.type !== 'frame' || frame === undefined) return true;
     if (frame['method'] !== 'initialize') this.#frames([{ t: Date.now(), dir: 'c2a', own: true, frame }]);
@@ -54,6 +64,13 @@ export class PlayedTransport implements Transport {
         break;
     }
     return true;
+  }
+
+  #pump(): void {
+    while (this.#queue.length > 0 && this.#n - this.#acked < (this.scene.window ?? 0)) {
+      const next = this.#queue.shift();
+      if (next !== undefined) this.#frames([next]);
+    }
   }
 
   #frames(frames: Omit<Frame, 'n'>[]): void {

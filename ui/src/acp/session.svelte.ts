@@ -41,7 +41,6 @@ export class Session {
   cwd = $state('');
   #title = $state<string | null>(null);
   #firstPrompt = $state<string | null>(null);
-  entries = $state<Entry[]>([]);
   turn = $state.raw<Turn | null>(null);
   permissions = $state.raw<readonly Permission[]>([]);
   settings = $state.raw<Settings>({ model: '', mode: '' });
@@ -50,7 +49,12 @@ export class Session {
   failed = $state(false);
   /** The agent process that held the session is gone. */
   closed = $state(false);
+  /** Calls without a result. */
+  openCalls = $state.raw<readonly Call[]>([]);
   readonly board = new CardBoard();
+  /** A plain list under a counter: ten thousand entries are not worth a signal each. */
+  #entries: Entry[] = [];
+  #entryCount = $state(0);
   /** History is being replayed by `session/load`: the person's words come as updates. */
   #loading = 0;
   #nextKey = 0;
@@ -61,8 +65,14 @@ export class Session {
     return this.#title ?? this.#firstPrompt ?? 'New session';
   }
 
+  /** The transcript. */
+  get entries(): readonly Entry[] {
+    void this.#entryCount;
+    return this.#entries;
+  }
+
   get isEmpty(): boolean {
-    return this.entries.length === 0;
+    return this.#entryCount === 0;
   }
 
   get openPermissions(): readonly Permission[] {
@@ -70,9 +80,7 @@ export class Session {
   }
 
   get runningCalls(): Call[] {
-    return this.entries.flatMap((entry) =>
-      entry.kind === 'call' && entry.call.card !== null && entry.call.isRunning(entry.call.card) ? [entry.call] : [],
-    );
+    return this.openCalls.filter((call) => call.card !== null && call.isRunning(call.card));
   }
 
   /** Takes what `session/new`, `load` or `resume` answered. */
@@ -173,12 +181,14 @@ export class Session {
   }
 
   #push(entry: Entry): void {
-    this.entries.push(entry);
+    this.#entries.push(entry);
+    this.#entryCount = this.#entries.length;
   }
 
   #closeTurn(now: number): void {
     this.turn = null;
     this.board.endTurn(now);
+    this.openCalls = [];
     for (const permission of this.openPermissions) permission.settle(null);
     this.lastActivity = now;
   }
@@ -192,7 +202,7 @@ export class Session {
 
   #hearUser(update: Json): void {
     const text = promptText([recordIn(update, 'content') ?? {}]);
-    const last = this.entries.at(-1);
+    const last = this.#entries.at(-1);
     // Some agents repeat the prompt that they were just sent.
     if (this.#loading === 0 && this.turn !== null && last?.kind === 'user') return;
     this.#sayUser(text);
@@ -202,7 +212,7 @@ export class Session {
     const text = promptText([recordIn(update, 'content') ?? {}]);
     if (text === '') return;
     const messageId = textIn(update, 'messageId') ?? null;
-    const last = this.entries.at(-1);
+    const last = this.#entries.at(-1);
     if (last instanceof SpokenEntry && last.kind === kind && (messageId === null || last.messageId === messageId)) {
       last.text += text;
       return;
@@ -215,8 +225,12 @@ export class Session {
   /** Gives a call that just came on the board its place in the transcript. */
   #taken(applied: Applied | null): Call | null {
     if (applied === null) return null;
-    if (applied.isNew) this.#push({ kind: 'call', key: this.#key(), call: applied.call });
-    return applied.call;
+    const { call, isNew } = applied;
+    if (isNew) this.#push({ kind: 'call', key: this.#key(), call });
+    if (call.isOpen !== this.openCalls.includes(call)) {
+      this.openCalls = call.isOpen ? [...this.openCalls, call] : this.openCalls.filter((other) => other !== call);
+    }
+    return call;
   }
 
   #plan(update: Json): void {
@@ -224,10 +238,10 @@ export class Session {
       text: textIn(step, 'content') ?? '',
       status: textIn(step, 'status') ?? 'pending',
     }));
-    const known = this.entries.findLast((entry) => entry instanceof PlanEntry);
-    const afterLastWords = this.entries.findLastIndex((entry) => entry.kind === 'user');
+    const known = this.#entries.findLast((entry) => entry instanceof PlanEntry);
+    const afterLastWords = this.#entries.findLastIndex((entry) => entry.kind === 'user');
     // One plan a turn: a newer state takes its place, an earlier turn's plan stays what it was.
-    if (known instanceof PlanEntry && this.entries.indexOf(known) > afterLastWords) {
+    if (known instanceof PlanEntry && this.#entries.indexOf(known) > afterLastWords) {
       known.steps = steps;
       return;
     }
