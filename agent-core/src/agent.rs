@@ -187,7 +187,7 @@ impl Agent {
     }
 
     /// Ends every session that is still open, in parallel, with all its processes; returns when all is quiet, or
-    /// after five seconds.
+    /// after five seconds. Nothing can be saved afterwards.
     pub async fn shutdown(&self) {
         let open: Vec<Arc<OpenSession>> = self
             .inner
@@ -200,6 +200,9 @@ impl Agent {
         let all = futures::future::join_all(open.iter().map(|open| open.0.close()));
         if tokio::time::timeout(SHUTDOWN, all).await.is_err() {
             tracing::warn!("some sessions did not end in time");
+        }
+        if let Some(store) = self.inner.store.store.get() {
+            store.close().await;
         }
     }
 }

@@ -25,6 +25,9 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
 
     /// Whether the session exists.
     async fn has(&self, id: &SessionId) -> Result<bool, StoreError>;
+
+    /// Lets go of files and connections. Nothing may be asked of the store afterwards.
+    async fn close(&self) {}
 }
 
 /// Why a store could not do what it was asked.

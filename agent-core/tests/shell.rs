@@ -125,7 +125,8 @@ async fn output_is_whole_with_its_colours_and_the_terminals_line_ends() {
     let colours = run(r"printf '\033[31mred\033[0m\n'; echo ok").await;
     assert_eq!(colours.text, "\u{1b}[31mred\u{1b}[0m\r\nok\r\n");
     let many = run("seq 1 20000").await;
-    let expected: String = (1..=20000).fold(String::new(), |all, number| all + &format!("{number}\r\n"));
+    let expected: String =
+        (1..=20000).fold(String::new(), |all, number| all + &format!("{number}\r\n"));
     assert_eq!(many.text, expected);
 }
 

@@ -1,5 +1,7 @@
 //! A client that does not read costs no memory, and loses nothing of what it is owed.
 
+use std::time::Duration;
+
 use placard_tests::{Home, until};
 use serde_json::Value;
 
@@ -34,7 +36,7 @@ async fn output_of_a_client_that_does_not_read_waits_within_bounds() {
     let marker = home.work_folder().join("through");
     let mut most = before;
     until(
-        std::time::Duration::from_secs(60),
+        Duration::from_mins(1),
         "the command is through",
         async || {
             most = most.max(resident(pid));

@@ -237,6 +237,11 @@ impl SessionStore for SqliteStore {
             .await
             .map_err(|error| self.fault("read", &error))
     }
+
+    /// The last connection moves the write-ahead log into the file.
+    async fn close(&self) {
+        self.pool.close().await;
+    }
 }
 
 /// SQLite's integers are signed. Sequence numbers and times stay far below the limit.
