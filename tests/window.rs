@@ -6,6 +6,7 @@
     reason = "the helpers of a test fail by panicking, like the test itself"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
@@ -95,8 +96,6 @@ async fn output_appears_in_the_card_while_the_command_runs() {
         early.starts_with('1') && !early.contains('3'),
         "1 is seen before 3 is printed, not {early:?}"
     );
-    desktop.screenshot("window-light-running").await;
-
     let ended = Card {
         command: command.to_owned(),
         pill: "ok".to_owned(),
@@ -172,6 +171,7 @@ async fn nothing_is_left_of_a_command_when_the_window_is_closed() {
             (sleeping() == 2).then_some(())
         })
         .await;
+    desktop.screenshot("window-light-running").await;
 
     desktop.close(&home, SOON).await;
     home.quiet(Duration::ZERO).await;
@@ -213,6 +213,26 @@ async fn the_window_follows_a_dark_desktop() {
         text: "red green blue plain".to_owned(),
     };
     assert_eq!(ended_cards(&desktop).await, [failed]);
+    let script = "
+        const colours = {};
+        for (const span of document.querySelectorAll('[data-testid=card-output] span'))
+            for (const word of span.textContent.split(' ').filter(Boolean)) colours[word] = getComputedStyle(span).color;
+        return colours";
+    let drawn = ["red", "green", "blue", "plain"];
+    let colours: BTreeSet<String> = desktop
+        .until("the words are drawn", async || {
+            let found = desktop.evaluate(script, vec![]).await;
+            drawn
+                .iter()
+                .map(|word| found[word].as_str().map(str::to_owned))
+                .collect()
+        })
+        .await;
+    assert_eq!(
+        colours.len(),
+        drawn.len(),
+        "each word has a colour of its own: {colours:?}"
+    );
     desktop.screenshot("window-dark").await;
     desktop.close(&home, SOON).await;
 }

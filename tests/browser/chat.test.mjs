@@ -35,7 +35,6 @@ describe('the chat in a browser', () => {
     await chat.say(`$ ${command}`);
     const early = await chat.cardText((text) => text !== '', 'the card shows its first line');
     assert.match(early, /^1(\n2)?$/, '1 is seen before 3 is printed');
-    await chat.screenshot('browser-light-running');
 
     assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: numbers(3) }]);
     await chat.screenshot('browser-light');
@@ -144,6 +143,7 @@ describe('the chat in a browser', () => {
     await chat.cardText((text) => text.includes('ready'), 'the command has begun');
     const sleeping = () => server.home.leftRunning().filter((command) => command.startsWith('sleep'));
     await until(() => sleeping().length === 2, 'both of them sleep');
+    await chat.screenshot('browser-light-running');
 
     assert.equal(await server.stop(), 0);
     await server.home.quiet(SOON);
