@@ -1,6 +1,6 @@
 //! The exchange: what happens to each frame of a page or of the agent. No I/O but the spool's.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -71,7 +71,7 @@ pub(crate) struct Exchange {
     spool: Spool,
     requests: OpenRequests,
     /// Requests of the agent without an answer, by the key of their id.
-    questions: HashMap<String, Id>,
+    questions: BTreeMap<String, Id>,
     pages: BTreeMap<PageId, Delivery>,
     pages_ever: u64,
     news: AgentNews,
@@ -93,7 +93,7 @@ impl Exchange {
             cwd,
             spool,
             requests: OpenRequests::default(),
-            questions: HashMap::new(),
+            questions: BTreeMap::new(),
             pages: BTreeMap::new(),
             pages_ever: 0,
             news: AgentNews {

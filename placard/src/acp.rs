@@ -12,16 +12,25 @@ use crate::stop::StopSignals;
 pub(crate) async fn serve(surroundings: Surroundings) -> Result<ExitCode, ProgramError> {
     let mut stop = StopSignals::listen()?;
     let agent = Agent::new(surroundings);
-    let code = tokio::select! {
-        served = acp_bridge::serve(agent.clone(), tokio::io::stdin(), tokio::io::stdout()) => match served {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                tracing::error!("{error}");
-                ExitCode::FAILURE
+    let serving = acp_bridge::serve(agent.clone(), tokio::io::stdin(), tokio::io::stdout());
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => served,
+        signal = stop.next() => {
+            // What ends now is still told to the editor.
+            tokio::select! {
+                () = host::shut_down(&agent) => {}
+                _ = &mut serving => host::shut_down(&agent).await,
             }
-        },
-        signal = stop.next() => ExitCode::from(signal.exit_status()),
+            return Ok(ExitCode::from(signal.exit_status()));
+        }
     };
     host::shut_down(&agent).await;
-    Ok(code)
+    Ok(match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    })
 }

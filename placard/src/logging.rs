@@ -1,5 +1,7 @@
 //! Logs, on stderr only: stdout belongs to the protocol.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::error::ProgramError;
@@ -14,6 +16,7 @@ pub(crate) fn start(filter: Option<&str>) -> Result<(), ProgramError> {
     tracing_subscriber::fmt()
         .with_env_filter(parsed)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     Ok(())
 }

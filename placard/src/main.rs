@@ -32,6 +32,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match start(arguments.command) {
         Ok(code) => code,
+        // Whoever read our output has enough of it (`| head`): not worth a word, and the status that shells know.
+        Err(ProgramError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::from(141)
+        }
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "placard: {error}");
             ExitCode::from(2)

@@ -43,17 +43,19 @@ pub(crate) async fn prompt(
         Permission::Reject
     });
     let ink = ink(&surroundings.environment, std::io::stdout().is_terminal());
+    let (printer, mut unprinted) = WirePrinter::new(std::io::stdout());
     let (tap, mut painting) = if arguments.json {
-        (WirePrinter::new(std::io::stdout()).tap(), None)
+        (printer.tap(), None)
     } else {
         (WireTap::default(), Some(Painting::new(ink)))
     };
     let host = Host::start(&arguments.host, surroundings, tap)?;
     let conversation = Conversation::new(host.hub.attach(0));
-    let cwd = host.cwd.clone();
-    let outcome = Turn::new(conversation, permission, painting.as_mut())
-        .take(&cwd, &text, &mut stop)
-        .await;
+    let turn = Turn::new(conversation, permission, painting.as_mut());
+    let outcome = tokio::select! {
+        outcome = turn.take(&host.cwd, &text, &mut stop) => outcome,
+        Some(error) = unprinted.recv() => Err(ProgramError::Stdout(error)),
+    };
     host.shut_down().await;
     let outcome = outcome?;
     if let Some(words) = outcome.words() {

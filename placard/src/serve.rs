@@ -51,10 +51,11 @@ pub(crate) async fn serve(
             assets::HOW_TO_BUILD
         );
     }
-    announce(&format!(
-        "Placard is at http://127.0.0.1:{port}/?token={token}\n"
-    ))
-    .map_err(ProgramError::Stdout)?;
+    let address = format!("http://127.0.0.1:{port}/?token={token}");
+    if let Err(error) = announce(&format!("Placard is at {address}\n")) {
+        host.shut_down().await;
+        return Err(ProgramError::Stdout(error));
+    }
 
     let signal = stop.next().await;
     host.shut_down().await;

@@ -1,25 +1,30 @@
 //! `--json`: the wire, line by line, for programs and for records.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use acp_client::{WireSide, WireTap};
+use tokio::sync::mpsc;
 
 /// Prints every line of the wire with its time and direction.
 #[derive(Debug)]
 pub(crate) struct WirePrinter<W> {
     start: Instant,
     output: Mutex<W>,
+    failed: mpsc::UnboundedSender<io::Error>,
 }
 
 impl<W: Write + Send + 'static> WirePrinter<W> {
-    /// Prints to `output`; its clock starts now.
-    pub(crate) fn new(output: W) -> Self {
-        Self {
+    /// Prints to `output`; its clock starts now. What comes from the receiver is why printing failed.
+    pub(crate) fn new(output: W) -> (Self, mpsc::UnboundedReceiver<io::Error>) {
+        let (failed, failure) = mpsc::unbounded_channel();
+        let printer = Self {
             start: Instant::now(),
             output: Mutex::new(output),
-        }
+            failed,
+        };
+        (printer, failure)
     }
 
     /// A tap that prints. A reader that is slow holds up the wire rather than fill the memory.
@@ -35,7 +40,8 @@ impl<W: Write + Send + 'static> WirePrinter<W> {
                 .write_all(line.as_bytes())
                 .and_then(|()| output.flush())
             {
-                tracing::debug!(%error, "a line of the wire could not be printed");
+                // Nobody hears of it once the turn is over.
+                let _ = printer.failed.send(error);
             }
         })
     }
