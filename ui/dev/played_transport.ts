@@ -26,8 +26,12 @@ export class PlayedTransport implements Transport {
   constructor(private readonly scene: Scene) {}
 
   open(_after: number, events: TransportEvents): void {
-    this.#events = events;
     const { scene } = this;
+    if (scene.lost === true && this.#n > 0) {
+      setTimeout(() => events.closed('the server went away'), 20);
+      return;
+    }
+    this.#events = events;
     setTimeout(() => {
       this.#say({ type: 'attached', after: 0, last: scene.spool.length, cwd: scene.cwd, agent: scene.agent });
       this.#frames(scene.spool);
