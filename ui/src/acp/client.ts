@@ -1,4 +1,5 @@
 import type { Frame } from '../hub/envelope';
+import type { OwedAnswer } from './connection.svelte';
 import type { Permission, PermissionOption } from './permission.svelte';
 import type { Session } from './session.svelte';
 import { errorWords, idKey, readRpc, textIn, type Json, type RpcId } from './wire';
@@ -49,13 +50,14 @@ export class AcpClient {
     for (const permission of session.openPermissions) this.#answer(permission.requestId, { outcome: 'cancelled' });
   }
 
-  choose(permission: Permission, option: PermissionOption): void {
-    this.#answer(permission.requestId, { outcome: 'selected', optionId: option.optionId });
+  /** False when the answer did not go out. */
+  choose(permission: Permission, option: PermissionOption): boolean {
+    return this.#answer(permission.requestId, { outcome: 'selected', optionId: option.optionId });
   }
 
-  /** Tells the agent that this page does not know a request. */
-  refuseUnknown(id: RpcId, method: string): void {
-    this.post({ jsonrpc: '2.0', id, error: { code: -32601, message: `this client does not know ${method}` } });
+  /** Answers a request of the agent by an error. */
+  refuse({ id, code, message }: OwedAnswer): void {
+    this.post({ jsonrpc: '2.0', id, error: { code, message } });
   }
 
   /** Hears a frame, to settle what waits for an answer. */
@@ -76,8 +78,8 @@ export class AcpClient {
     this.#waiting.clear();
   }
 
-  #answer(id: RpcId, outcome: Json): void {
-    this.post({ jsonrpc: '2.0', id, result: { outcome } });
+  #answer(id: RpcId, outcome: Json): boolean {
+    return this.post({ jsonrpc: '2.0', id, result: { outcome } });
   }
 
   #request(method: string, params: Json): Promise<Json> {

@@ -3,6 +3,13 @@ import type { Permission } from './permission.svelte';
 import { promptText, Session } from './session.svelte';
 import { errorWords, idKey, readRpc, recordIn, recordsIn, textIn, type Json, type RpcId } from './wire';
 
+/** A request of the agent that this page answers by itself, because no person can. */
+export interface OwedAnswer {
+  id: RpcId;
+  code: number;
+  message: string;
+}
+
 interface OpenRequest {
   method: string;
   params: Json;
@@ -33,7 +40,7 @@ export class Connection {
   #own = new Map<string, OpenRequest>();
   #foreign = new Map<string, OpenRequest>();
   /** Requests of the agent without an answer: a question, or null for what this page does not know. */
-  #asked = new Map<string, { id: RpcId; method: string; permission: Permission | null }>();
+  #asked = new Map<string, { id: RpcId; method: string; permission: Permission | null; withdrawn: boolean }>();
 
   /** Back to the state before the first frame. */
   reset(): void {
@@ -54,9 +61,12 @@ export class Connection {
     return this.#own.size > 0;
   }
 
-  /** Requests of the agent that no page of this build can answer in earnest. */
-  unknownRequests(): { id: RpcId; method: string }[] {
-    return [...this.#asked.values()].filter((asked) => asked.permission === null);
+  /** What is open and needs no person: requests that this page does not know, and questions that were withdrawn. */
+  owedAnswers(): OwedAnswer[] {
+    return [...this.#asked.values()].flatMap(({ id, method, permission, withdrawn }) => {
+      if (withdrawn) return [{ id, code: -32800, message: 'the question was withdrawn' }];
+      return permission === null ? [{ id, code: -32601, message: `this client does not know ${method}` }] : [];
+    });
   }
 
   setAgent(agent: AgentState, now: number): void {
@@ -131,10 +141,18 @@ export class Connection {
       method === 'session/request_permission' && sessionId !== undefined
         ? this.#ensure(sessionId).ask(id, params, now)
         : null;
-    this.#asked.set(idKey(id), { id, method, permission });
+    this.#asked.set(idKey(id), { id, method, permission, withdrawn: false });
   }
 
   #agentTold(method: string, params: Json, now: number): void {
+    if (method === '$/cancel_request') {
+      const id = params['requestId'];
+      const asked = typeof id === 'string' || typeof id === 'number' ? this.#asked.get(idKey(id)) : undefined;
+      if (asked === undefined) return;
+      asked.withdrawn = true;
+      asked.permission?.settle(null);
+      return;
+    }
     const sessionId = textIn(params, 'sessionId');
     if (sessionId === undefined) return;
     if (method === 'session/update') {

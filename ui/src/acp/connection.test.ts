@@ -216,7 +216,18 @@ describe('folding a connection', () => {
   it('knows which requests of the agent no page can answer', () => {
     const wire = new Wire().session(1).push('a2c', { id: 7, method: '_elsewhere/ask', params: {} }).push('a2c', { id: 8, method: 'fs/read_text_file', params: {} }).ask('q');
     const connection = folded(wire);
-    expect(connection.unknownRequests().map(({ id, method }) => [id, method])).toEqual([[7, '_elsewhere/ask']]);
+    expect(connection.owedAnswers()).toEqual([{ id: 7, code: -32601, message: 'this client does not know _elsewhere/ask' }]);
+  });
+
+  it('a question that the agent withdraws is closed, and owed its formal answer', () => {
+    const wire = new Wire().session(1).prompt(2, 'x').ask('q').push('a2c', { method: '$/cancel_request', params: { requestId: 'q' } });
+    const connection = folded(wire);
+    expect([connection.session('s')?.openPermissions, connection.owedAnswers()]).toEqual([
+      [],
+      [{ id: 'q', code: -32800, message: 'the question was withdrawn' }],
+    ]);
+    connection.apply({ n: 9, t: 0, dir: 'c2a', own: false, frame: { id: 'q', error: { code: -32800, message: 'x' } } });
+    expect(connection.owedAnswers()).toEqual([]);
   });
 
   it('a plan takes the place of the one before it in the same turn', () => {

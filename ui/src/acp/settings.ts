@@ -34,7 +34,5 @@ export function settingsOf(source: Json, before: Settings): Settings {
     if (category === 'model') model = value;
     else if (category === 'mode') mode = value;
   }
-  const ours = recordIn(recordIn(source, '_meta') ?? {}, 'placard');
-  if (ours !== undefined) model = textIn(ours, 'model') ?? model;
   return { model, mode };
 }

@@ -3,6 +3,7 @@ import { AcpClient } from '../acp/client';
 import { Connection } from '../acp/connection.svelte';
 import type { Permission, PermissionOption } from '../acp/permission.svelte';
 import type { Session } from '../acp/session.svelte';
+import { idKey } from '../acp/wire';
 import type { AgentState, Frame } from '../hub/envelope';
 import { HubLink, type LinkHost } from '../hub/link';
 import { WriteGate } from '../terminal/write_gate';
@@ -38,6 +39,7 @@ export class Desk implements LinkHost {
   /** A session was offered to the agent that runs now: once, so that a refusal is not repeated for ever. */
   #offered = false;
   #greeted = false;
+  #refused = new Set<string>();
 
   constructor(transport: Transport) {
     this.#link = new HubLink(transport, this);
@@ -111,8 +113,9 @@ export class Desk implements LinkHost {
     if (session !== null && session.turn !== null) this.#client.cancel(session);
   }
 
-  choose(permission: Permission, option: PermissionOption): void {
-    if (permission.isOpen) this.#client.choose(permission, option);
+  /** False when the answer did not go out. */
+  choose(permission: Permission, option: PermissionOption): boolean {
+    return permission.isOpen && this.#client.choose(permission, option);
   }
 
   restartAgent(): void {
@@ -173,6 +176,7 @@ export class Desk implements LinkHost {
     this.connection.setAgent(agent, Date.now());
     if (agent.state !== 'running') {
       this.#greeted = false;
+      this.#refused.clear();
       this.#client.abandon('The agent has ended.');
     }
     if (agent.state === 'running' && was !== 'running') this.#offered = false;
@@ -195,7 +199,13 @@ export class Desk implements LinkHost {
       // The frames alone do not say that the agent has ended since.
       if (this.connection.agent.state === 'ended') this.connection.setAgent(this.connection.agent, Date.now());
     }
-    for (const { id, method } of this.connection.unknownRequests()) this.#client.refuseUnknown(id, method);
+    for (const owed of this.connection.owedAnswers()) {
+      const key = idKey(owed.id);
+      // Its echo is under way: once is enough.
+      if (this.#refused.has(key)) continue;
+      this.#refused.add(key);
+      this.#client.refuse(owed);
+    }
     this.#begin();
   }
 
