@@ -10,6 +10,7 @@ mod cancel;
 mod cards;
 mod editor;
 mod faults;
+mod idle;
 mod models;
 mod permission;
 mod slow_reader;
