@@ -10,10 +10,6 @@ pub(crate) enum ProgramError {
     NoHome,
     #[error("the path of this program cannot be found out: {0}")]
     NoProgram(io::Error),
-    #[error(
-        "PLACARD_LOG={filter:?} is no log filter: {problem}. Write for example PLACARD_LOG=debug or PLACARD_LOG=agent_core=trace,warn"
-    )]
-    LogFilter { filter: String, problem: String },
     #[error("the runtime cannot be started: {0}")]
     Runtime(io::Error),
     #[error("signals cannot be received: {0}")]

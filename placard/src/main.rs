@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 fn start(command: Command) -> Result<ExitCode, ProgramError> {
     let surroundings = host::surroundings()?;
-    logging::start(surroundings.environment.get("PLACARD_LOG"))?;
+    logging::start(surroundings.environment.get("PLACARD_LOG"));
     // Two workers: a command's output and the protocol may keep one busy each; more would only cost memory.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
