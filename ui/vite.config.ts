@@ -14,6 +14,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     reportCompressedSize: true,
   },
+  // Components are tested as a browser runs them.
+  resolve: process.env['VITEST'] === undefined ? {} : { conditions: ['browser'] },
   server: { host: '127.0.0.1' },
   test: {
     environment: 'node',

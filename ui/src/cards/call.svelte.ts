@@ -106,7 +106,7 @@ export class Call {
   get description(): string {
     const said = sortContent(this.content).description;
     if (said.length > 0) return said.join(' ');
-    const title = this.title === this.command ? null : this.title;
+    const title = this.title?.includes(this.command) === true ? null : this.title;
     return descriptionOfRawInput(this.rawInput) ?? title ?? '';
   }
 

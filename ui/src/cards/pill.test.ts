@@ -64,6 +64,7 @@ describe('the words of the pill', () => {
       { status: 'failed', refused: true, exit: { code: null, signal: null } },
       { state: 'refused', tone: 'plain', words: 'refused' },
     ],
+    ['a refused command that was never closed', { noResult: true, refused: true }, { state: 'refused', tone: 'plain', words: 'refused' }],
     ['a command left running', { status: 'completed', leftRunning: true }, { state: 'left-running', tone: 'plain', words: 'left running' }],
     ['a call without result', { noResult: true }, { state: 'no-result', tone: 'plain', words: 'no result' }],
     [

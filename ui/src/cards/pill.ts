@@ -67,6 +67,7 @@ export function pill(facts: PillFacts): Pill {
         ? { state: 'refused', tone: 'plain', words: 'refused' }
         : { state: 'ended', tone: 'plain', words: 'ended · no exit code' };
     }
+    if (facts.noResult && facts.refused) return { state: 'refused', tone: 'plain', words: 'refused' };
     if (facts.noResult) return { state: 'no-result', tone: 'plain', words: 'no result' };
     if (facts.waiting) return { state: 'waiting', tone: 'ask', words: 'waiting for input' };
     return { state: 'running', tone: 'run', words: `running · ${elapsedWords(facts.elapsed, false)}` };

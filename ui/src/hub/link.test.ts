@@ -43,8 +43,8 @@ class NotingHost implements LinkHost {
   agent(agent: AgentState): void {
     this.notes.push(agent);
   }
-  lost(reason: string, retryInMs: number): void {
-    this.notes.push(['lost', reason, retryInMs]);
+  lost(reason: string, attempt: number): void {
+    this.notes.push(['lost', reason, attempt]);
   }
   hasOpenRequests(): boolean {
     return this.open;
@@ -112,7 +112,7 @@ describe('the link to the hub', () => {
     transport.say(frames(2, 3));
     expect([transport.opened, host.notes]).toEqual([
       [0, 2],
-      [['attached', '/w', 'running', 2, 0], 1, 2, ['lost', 'gone', 250], ['attached', '/w', 'running', 3, 0], 3],
+      [['attached', '/w', 'running', 2, 0], 1, 2, ['lost', 'gone', 0], ['attached', '/w', 'running', 3, 0], 3],
     ]);
   });
 

@@ -13,7 +13,8 @@ export interface LinkHost {
   /** A batch was folded. The promise resolves when what it set going (terminal writes) is done. */
   batchEnd(lastSeen: number): Promise<void>;
   agent(agent: AgentState): void;
-  lost(reason: string, retryInMs: number): void;
+  /** The way is gone, for the `attempt`th time (from 0) since it last was there. */
+  lost(reason: string, attempt: number): void;
   /** Whether requests of this page are open: under a new attachment their answers would bear ids that it cannot know. */
   hasOpenRequests(): boolean;
 }
@@ -70,9 +71,9 @@ export class HubLink {
 
   #closed(reason: string): void {
     this.#attached = false;
-    const wait = backOff(this.#attempt++);
-    this.host.lost(reason, wait);
-    this.timer(() => this.connect(), wait);
+    const attempt = this.#attempt++;
+    this.host.lost(reason, attempt);
+    this.timer(() => this.connect(), backOff(attempt));
   }
 
   #receive(text: string, asked: number): void {

@@ -10,7 +10,7 @@ import { WriteGate } from '../terminal/write_gate';
 import type { Transport } from '../transport/transport';
 
 /** How the page stands to the hub. */
-export type Reach = { state: 'connecting' } | { state: 'attached' } | { state: 'lost'; reason: string; retryAt: number };
+export type Reach = { state: 'connecting' } | { state: 'attached' } | { state: 'lost'; reason: string; attempt: number };
 
 /** What the person sits at: the connection, the session that is on screen, and the acts that they can do. */
 export class Desk implements LinkHost {
@@ -183,8 +183,8 @@ export class Desk implements LinkHost {
     this.#begin();
   }
 
-  lost(reason: string, retryInMs: number): void {
-    this.reach = { state: 'lost', reason, retryAt: Date.now() + retryInMs };
+  lost(reason: string, attempt: number): void {
+    this.reach = { state: 'lost', reason, attempt };
     this.#client.abandon('The connection to Placard was lost.');
   }
 

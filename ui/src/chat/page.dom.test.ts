@@ -1,0 +1,250 @@
+// @vitest-environment jsdom
+import { flushSync, mount, unmount } from 'svelte';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import App from '../App.svelte';
+import type { Json } from '../acp/wire';
+import { Desk } from '../shell/desk.svelte';
+import type { Transport, TransportEvents } from '../transport/transport';
+
+/** What the page needs of a browser and jsdom does not have. No card is ever near, so no emulator is made. */
+class Watcher {
+  observe(): void {}
+  disconnect(): void {}
+}
+
+class HandHub implements Transport {
+  events: TransportEvents | null = null;
+  sent: Json[] = [];
+  #n = 0;
+
+  open(_after: number, events: TransportEvents): void {
+    this.events = events;
+  }
+  send(text: string): boolean {
+    const { frame } = JSON.parse(text) as { frame?: Json };
+    if (frame !== undefined) this.sent.push(frame);
+    return true;
+  }
+  say(message: unknown): void {
+    this.events?.message(JSON.stringify(message));
+  }
+  frame(dir: 'c2a' | 'a2c', frame: Json): void {
+    this.say({ type: 'frames', frames: [{ n: (this.#n += 1), t: Date.now(), dir, frame: { jsonrpc: '2.0', ...frame } }] });
+    flushSync();
+  }
+  update(update: Json): void {
+    this.frame('a2c', { method: 'session/update', params: { sessionId: 's', update } });
+  }
+}
+
+let hub: HandHub;
+let page: ReturnType<typeof mount>;
+
+function part<T extends HTMLElement = HTMLElement>(name: string): T {
+  const element = document.querySelector<T>(`[data-testid=${name}]`);
+  if (element === null) throw new Error(`there is no ${name} on the page`);
+  return element;
+}
+
+function parts(name: string): string[] {
+  return [...document.querySelectorAll(`[data-testid=${name}]`)].map((element) => element.textContent?.trim() ?? '');
+}
+
+function press(target: HTMLElement, init: KeyboardEventInit): KeyboardEvent {
+  const event = new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init });
+  target.dispatchEvent(event);
+  flushSync();
+  return event;
+}
+
+function type(text: string): HTMLTextAreaElement {
+  const field = part<HTMLTextAreaElement>('composer');
+  field.focus();
+  field.value = text;
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+  flushSync();
+  return field;
+}
+
+const COMMAND: Json = {
+  sessionUpdate: 'tool_call',
+  toolCallId: 'c',
+  title: 'rm -r build',
+  kind: 'execute',
+  status: 'pending',
+  content: [
+    { type: 'content', content: { type: 'text', text: 'Clears the build' } },
+    { type: 'terminal', terminalId: 't' },
+  ],
+  _meta: { terminal_info: { terminal_id: 't', cwd: '/home/ada/atlas' } },
+};
+const QUESTION: Json = {
+  id: 'q',
+  method: 'session/request_permission',
+  params: {
+    sessionId: 's',
+    toolCall: { toolCallId: 'c' },
+    options: [
+      { optionId: 'y', name: 'Allow once', kind: 'allow_once' },
+      { optionId: 'a', name: 'Always allow rm', kind: 'allow_always' },
+      { optionId: 'n', name: 'Reject', kind: 'reject_once' },
+    ],
+  },
+};
+
+beforeEach(() => {
+  vi.stubGlobal('IntersectionObserver', Watcher);
+  vi.stubGlobal('ResizeObserver', Watcher);
+  hub = new HandHub();
+  const desk = new Desk(hub);
+  page = mount(App, { target: document.body, props: { desk } });
+  desk.start();
+  hub.say({ type: 'attached', after: 0, last: 2, cwd: '/w', agent: { state: 'running', name: 'agent' } });
+  hub.frame('c2a', { id: 1, method: 'session/new', params: { cwd: '/home/ada/atlas' } });
+  hub.frame('a2c', { id: 1, result: { sessionId: 's' } });
+});
+
+afterEach(async () => {
+  await unmount(page);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe('the composer', () => {
+  it('sends on Enter and is empty again', () => {
+    const event = press(type('Hello'), { key: 'Enter' });
+    expect([event.defaultPrevented, part<HTMLTextAreaElement>('composer').value, hub.sent.at(-1)?.['params']]).toEqual([
+      true,
+      '',
+      { sessionId: 's', prompt: [{ type: 'text', text: 'Hello' }] },
+    ]);
+  });
+
+  it('sends nothing while an input method composes, nor on Shift Enter', () => {
+    const before = hub.sent.length;
+    const field = type('にほ');
+    const held = [
+      press(field, { key: 'Enter', isComposing: true }),
+      press(field, { key: 'Enter', keyCode: 229 }),
+      press(field, { key: 'Enter', shiftKey: true }),
+    ].map((event) => event.defaultPrevented);
+    expect([held, hub.sent.length, field.value]).toEqual([[false, false, false], before, 'にほ']);
+  });
+
+  it('Escape stops the running turn', () => {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'x' }] } });
+    press(part('composer'), { key: 'Escape' });
+    expect(hub.sent.at(-1)).toEqual({ jsonrpc: '2.0', method: 'session/cancel', params: { sessionId: 's' } });
+  });
+});
+
+describe('a command that asks', () => {
+  function ask(): HTMLElement {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Clean' }] } });
+    hub.update(COMMAND);
+    hub.frame('a2c', QUESTION);
+    return part('card');
+  }
+
+  it('shows the whole command, its folder and description, and the options in their own words', () => {
+    ask();
+    expect([parts('message-user'), parts('card-command'), parts('card-cwd'), parts('card-pill'), parts('permission-option')]).toEqual([
+      ['Clean'],
+      ['rm -r build'],
+      ['~/atlas · Clears the build'],
+      ['asks'],
+      ['Allow once', 'Always allow rm', 'Reject'],
+    ]);
+  });
+
+  it('does not take the focus from the composer', () => {
+    const field = type('half a sen');
+    ask();
+    expect(document.activeElement).toBe(field);
+  });
+
+  it('hears no key in its first half second, then the keys of its options while the card has focus', () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+    const card = ask();
+    const before = hub.sent.length;
+    card.focus();
+    press(card, { key: 'Enter' });
+    vi.advanceTimersByTime(499);
+    press(card, { key: 'r' });
+    const early = hub.sent.length - before;
+    vi.advanceTimersByTime(1);
+    press(part('composer'), { key: 'a' });
+    const elsewhere = hub.sent.length - before;
+    press(card, { key: 'r' });
+    press(card, { key: 'Enter' });
+    expect([early, elsewhere, hub.sent.slice(before)]).toEqual([
+      0,
+      0,
+      [{ jsonrpc: '2.0', id: 'q', result: { outcome: { outcome: 'selected', optionId: 'n' } } }],
+    ]);
+  });
+
+  it('Enter on the button of something else is not an answer', () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+    ask();
+    vi.advanceTimersByTime(600);
+    const before = hub.sent.length;
+    press(part('card-copy'), { key: 'Enter' });
+    expect(hub.sent.length).toBe(before);
+  });
+
+  it('an answer of another page is shown, and the buttons are gone', () => {
+    ask();
+    hub.frame('c2a', { id: 'q', result: { outcome: { outcome: 'selected', optionId: 'y' } } });
+    expect([parts('permission'), parts('permission-option'), parts('card-pill')]).toEqual([
+      ['Answered: Allow once'],
+      [],
+      ['running · 0 s'],
+    ]);
+  });
+});
+
+describe('what went wrong', () => {
+  it('the error of a prompt stands in the chat, and its text can be had back', () => {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Try' }] } });
+    hub.frame('a2c', { id: 2, error: { code: -32603, message: 'no key is set' } });
+    expect(parts('notice')).toEqual(['No answer. no key is set Edit and send again']);
+    part('retry-text').click();
+    flushSync();
+    expect(part<HTMLTextAreaElement>('composer').value).toBe('Try');
+  });
+
+  it('the end of the agent shows its last words and a way to start it again', () => {
+    hub.say({ type: 'agent', agent: { state: 'ended', name: 'agent', message: 'exited with 1\nlast words' } });
+    flushSync();
+    const words = part('agent-ended').textContent ?? '';
+    expect(['agent has ended', 'exited with 1', 'last words', 'Restart'].filter((piece) => !words.includes(piece))).toEqual([]);
+  });
+
+  it('a lost connection is said, with what to do when it stays lost', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    hub.events?.closed('gone');
+    flushSync();
+    const first = parts('notice');
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      vi.advanceTimersByTime(8000);
+      hub.events?.closed('gone');
+    }
+    flushSync();
+    expect([first, parts('notice')].map(([words]) => words?.replace(/\s+/g, ' '))).toEqual([
+      'The connection to Placard is lost (gone). What runs goes on; trying again.',
+      'The connection to Placard is lost (gone). Still trying. If placard serve was started again, open the address that it printed.',
+    ]);
+  });
+});
+
+it('only the last block of a streaming answer is drawn again', () => {
+  const say = (text: string): void => hub.update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  say('First.\n\nSec');
+  const [first] = part('message-assistant').querySelectorAll('.block > *');
+  say('ond.\n\n```sh\nls');
+  expect([part('message-assistant').querySelector('.block > *') === first, part('message-assistant').querySelector('pre')?.textContent]).toEqual([
+    true,
+    'ls\n',
+  ]);
+});
