@@ -4,6 +4,7 @@ import { Connection } from '../acp/connection.svelte';
 import type { Permission, PermissionOption } from '../acp/permission.svelte';
 import type { Session } from '../acp/session.svelte';
 import { idKey } from '../acp/wire';
+import type { Call } from '../cards/call.svelte';
 import type { AgentState, Frame } from '../hub/envelope';
 import { HubLink, type LinkHost } from '../hub/link';
 import { WriteGate } from '../terminal/write_gate';
@@ -28,8 +29,8 @@ export class Desk implements LinkHost {
   /** The person has sent the draft before there was anybody to send it to. */
   sendsWhenReady = $state(false);
   newSessionError = $state<string | null>(null);
-  /** Calls whose card is at least partly in view. */
-  readonly inView = new SvelteSet<unknown>();
+  /** Calls whose card is known to have left the view. */
+  readonly outOfView = new SvelteSet<Call>();
   now = $state(Date.now());
 
   #caughtUpAt = 0;
@@ -143,7 +144,7 @@ export class Desk implements LinkHost {
 
   reset(): void {
     this.connection.reset();
-    this.inView.clear();
+    this.outOfView.clear();
     this.caughtUp = false;
     this.#folded = 0;
   }
