@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# The programs are looked for there, whatever a person's own configuration of Cargo says.
+export CARGO_TARGET_DIR := $(CURDIR)/target
 
 # Written by npm itself whenever it installs.
 ui_packages := ui/node_modules/.package-lock.json
