@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { ChatPage, launchBrowser } from './page.mjs';
 import { SOON, until } from './patience.mjs';
 import { Server } from './server.mjs';
-
-const numbers = (to) => Array.from({ length: to }, (_, index) => String(index + 1)).join('\n');
 
 describe('the chat in a browser', () => {
   let browser;
@@ -32,11 +32,11 @@ describe('the chat in a browser', () => {
     const chat = await ChatPage.open(await context({ colorScheme: 'light' }), server.address);
     const command = 'for i in 1 2 3; do echo $i; sleep 0.3; done';
 
+    await chat.record();
     await chat.say(`$ ${command}`);
-    const early = await chat.cardText((text) => text !== '', 'the card shows its first line');
-    assert.match(early, /^1(\n2)?$/, '1 is seen before 3 is printed');
-
-    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: numbers(3) }]);
+    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: '1\n2\n3' }]);
+    const seen = await chat.recorded();
+    assert.ok(seen.includes('1') || seen.includes('1 2'), `1 is seen before 3 is: ${JSON.stringify(seen)}`);
     await chat.screenshot('browser-light');
     assert.deepEqual(chat.complaints, []);
     assert.deepEqual([...chat.origins], [server.address.origin], 'nothing is loaded from elsewhere');
@@ -44,17 +44,24 @@ describe('the chat in a browser', () => {
 
   test('a page loaded again in mid-run goes on with the same card', async () => {
     const chat = await ChatPage.open(await context(), server.address);
-    const command = 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.3; done';
+    // Each number is printed when the test says so, by a file.
+    const command = 'for i in 1 2 3; do until [ -e $i ]; do sleep 0.02; done; echo $i; done';
+    const print = (number) => writeFileSync(join(server.home.workFolder, number), '');
+    const id = () => chat.part('card').getAttribute('data-terminal-id');
 
     await chat.say(`$ ${command}`);
-    await chat.cardText((text) => text.includes('2'), 'the command has begun');
-    const id = await chat.part('card').getAttribute('data-terminal-id');
-    await chat.page.reload();
+    print('1');
+    const before = await chat.cardWith((text) => text.includes('1'), 'the card shows 1');
+    assert.deepEqual(before, { command, pill: 'running', text: '1' });
+    const first = await id();
 
-    const again = await chat.cardText((text) => text.includes('2'), 'the card is back');
-    assert.doesNotMatch(again, /8/, 'the page came back while the command ran');
-    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: numbers(8) }]);
-    assert.equal(await chat.part('card').getAttribute('data-terminal-id'), id);
+    print('2');
+    await chat.page.reload();
+    const again = await chat.cardWith((text) => text.includes('2'), 'the card is back');
+    assert.deepEqual(again, { command, pill: 'running', text: '1\n2' });
+    print('3');
+    assert.deepEqual(await chat.endedCards(), [{ command, pill: 'ok', text: '1\n2\n3' }]);
+    assert.equal(await id(), first);
     assert.deepEqual(chat.complaints, []);
   });
 
@@ -62,7 +69,7 @@ describe('the chat in a browser', () => {
     const shared = await context();
     const first = await ChatPage.open(shared, server.address);
     await first.say('$ echo begun; sleep 1; echo done');
-    await first.cardText((text) => text.includes('begun'), 'the command has begun');
+    await first.cardWith((text) => text.includes('begun'), 'the command has begun');
 
     const second = await ChatPage.open(shared, new URL('/', server.address));
     const card = { command: 'echo begun; sleep 1; echo done', pill: 'ok', text: 'begun\ndone' };
@@ -85,7 +92,7 @@ describe('the chat in a browser', () => {
   test('Escape stops the command', async () => {
     const chat = await ChatPage.open(await context(), server.address);
     await chat.say('$ echo ready; sleep 303');
-    await chat.cardText((text) => text.includes('ready'), 'the command has begun');
+    await chat.cardWith((text) => text.includes('ready'), 'the command has begun');
     const sleeping = () => server.home.leftRunning().filter((command) => command.startsWith('sleep'));
     await until(() => sleeping().length === 1, 'it sleeps');
 
@@ -140,7 +147,7 @@ describe('the chat in a browser', () => {
   test('nothing is left of a command when the server is told to end', async () => {
     const chat = await ChatPage.open(await context(), server.address);
     await chat.say('$ echo ready; sleep 301 & sleep 302');
-    await chat.cardText((text) => text.includes('ready'), 'the command has begun');
+    await chat.cardWith((text) => text.includes('ready'), 'the command has begun');
     const sleeping = () => server.home.leftRunning().filter((command) => command.startsWith('sleep'));
     await until(() => sleeping().length === 2, 'both of them sleep');
     await chat.screenshot('browser-light-running');

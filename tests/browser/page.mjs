@@ -64,13 +64,30 @@ export class ChatPage {
     return cards.map((card) => ({ ...card, text: trimmed(card.text) }));
   }
 
-  // The text of the only card, once it satisfies the condition.
-  cardText(condition, what) {
+  // The only card, once its text satisfies the condition.
+  cardWith(condition, what) {
     return until(async () => {
       const cards = await this.cards();
       if (cards.length > 1) throw new Error(`one command has one card, not ${JSON.stringify(cards)}`);
-      return cards.map(({ text }) => text).find(condition);
+      return cards.find(({ text }) => condition(text));
     }, what);
+  }
+
+  // Lets the page itself keep what its cards say from moment to moment: closer than questions from outside.
+  async record() {
+    await this.page.evaluate(() => {
+      window.seen = new Set();
+      setInterval(() => {
+        for (const card of document.querySelectorAll('[data-testid=card]')) {
+          window.seen.add(window.placard.cardText(card.dataset.terminalId).trim());
+        }
+      }, 10);
+    });
+  }
+
+  // What was recorded, each text with its white space made one space.
+  recorded() {
+    return this.page.evaluate(() => [...window.seen].map((text) => text.split(/\s+/).join(' ')));
   }
 
   // All cards, once none of them runs any more.
