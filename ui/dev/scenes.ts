@@ -80,8 +80,18 @@ function long(): Scene {
     sessionUpdate: 'tool_call', toolCallId: 'e', title: 'Edit src/stream.rs', kind: 'edit', status: 'completed',
     content: [{ type: 'diff', path: `${cwd}/src/stream.rs`, oldText: 'fn feed(bytes: &[u8]) {\n    decode(bytes)\n}\n', newText: 'fn feed(&mut self, bytes: &[u8]) {\n    self.decoder.feed(bytes)\n}\n' }],
   });
+  script.update('s', { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'The reader must keep its state.' } });
+  script.update('s', {
+    sessionUpdate: 'plan',
+    entries: [
+      { content: 'Find where the decoder is made', status: 'completed', priority: 'high' },
+      { content: 'Keep it between chunks', status: 'in_progress', priority: 'high' },
+      { content: 'Run the replay test a hundred times', status: 'pending', priority: 'low' },
+    ],
+  });
   script.say('s', PROSE);
   script.result(id, { stopReason: 'max_tokens' });
+  script.error(script.prompt('s', 'And now run it.'), 'The key of DeepSeek is missing: set DEEPSEEK_API_KEY and start again');
   return { cwd, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
 }
 
