@@ -21,7 +21,7 @@ way_to_run := window
 endif
 
 .NOTPARALLEL:
-.PHONY: help run window serve build test lint format setup-headless setup-window setup-test test-ui test-rust test-browser
+.PHONY: help run window serve build test bench lint format setup-headless setup-window setup-test test-ui test-rust test-browser
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | sed -E 's/:.* ## /\t/' | expand -t 14
@@ -40,6 +40,10 @@ build: setup-window $(page) ## build the page and every program
 	cargo build --workspace --bins
 
 test: setup-test lint test-ui test-rust test-browser ## run every test: units, wire, page, window, browser
+
+bench: setup-headless $(page) ## measure the release build: start and memory of the headless agent
+	cargo build --release -p placard
+	cargo bench -p placard-tests
 
 lint: $(ui_packages) $(page) ## check format, lints and types
 	cargo fmt --all --check

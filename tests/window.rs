@@ -123,7 +123,7 @@ async fn a_page_loaded_again_in_mid_run_goes_on_with_the_same_card() {
     // Each number is printed when the test says so, by a file.
     let command = "for i in 1 2 3; do until [ -e $i ]; do sleep 0.02; done; echo $i; done";
     let print = |number: &str| {
-        fs::write(home.work_folder().join(number), "").expect("the home can be written to")
+        fs::write(home.work_folder().join(number), "").expect("the home can be written to");
     };
     let card = |pill: &str, text: &str| Card {
         command: command.to_owned(),
