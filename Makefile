@@ -63,7 +63,7 @@ test-ui: $(ui_packages)
 # --all-targets they have the same features as in the tests, so nothing is compiled twice.
 test-rust: $(page)
 	cargo build --workspace --all-targets
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 test-browser: $(browser_packages) test-rust
 	cd tests/browser && npm run --silent test
