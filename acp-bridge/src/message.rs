@@ -9,8 +9,9 @@ use agent_client_protocol::v1::schema::{
 use agent_core::session::event::Decision;
 use agent_core::shell::exit::Exit;
 use agent_core::tool::presentation::{
-    CallPresentation, ResultBody, ResultPresentation, ToolCallKind,
+    CallPresentation, Circumstances, ResultBody, ResultPresentation, ToolCallKind,
 };
+use serde_json::{Map, Value};
 use terminal_card::{Capability, TerminalExit, encode};
 
 /// What a client asked for when it connected.
@@ -107,8 +108,9 @@ pub(crate) fn call_ended(
     let fields = ToolCallUpdateFields::new().status(status);
     let update = if dialect.draws_card(presentation) {
         let exit = terminal_exit(dialect, result.exit.as_ref().unwrap_or(&Exit::Unknown));
-        ToolCallUpdate::new(call_id.to_owned(), fields)
-            .meta(encode::exit(&terminal_id(call_id), &exit))
+        let mut meta = encode::exit(&terminal_id(call_id), &exit);
+        meta.extend(circumstances(result.circumstances));
+        ToolCallUpdate::new(call_id.to_owned(), fields).meta(meta)
     } else {
         let mut content = description(presentation);
         match &result.body {
@@ -174,6 +176,20 @@ fn terminal_exit(dialect: Dialect, exit: &Exit) -> TerminalExit {
     }
 }
 
+/// What our own window says beside the exit; others do not look there. Nothing when there is nothing to say.
+fn circumstances(circumstances: Circumstances) -> Option<(String, Value)> {
+    let Circumstances {
+        timed_out,
+        left_running,
+    } = circumstances;
+    let told: Map<String, Value> = [("timed_out", timed_out), ("left_running", left_running)]
+        .into_iter()
+        .filter(|(_, is_so)| *is_so)
+        .map(|(name, is_so)| (name.to_owned(), Value::Bool(is_so)))
+        .collect();
+    (!told.is_empty()).then(|| ("placard".to_owned(), Value::Object(told)))
+}
+
 fn kind(kind: ToolCallKind) -> ToolKind {
     match kind {
         ToolCallKind::Execute => ToolKind::Execute,
@@ -204,4 +220,103 @@ fn text_content(text: String) -> ToolCallContent {
 
 fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agent_core::shell::terminal::TerminalOutput;
+    use agent_core::tool::presentation::TerminalPresentation;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    fn dialect(capability: Capability, signals_as_codes: bool) -> Dialect {
+        Dialect {
+            capability,
+            signals_as_codes,
+        }
+    }
+
+    fn command() -> CallPresentation {
+        CallPresentation {
+            kind: ToolCallKind::Execute,
+            title: "sleep 9".into(),
+            description: Some("Waits".into()),
+            locations: Vec::new(),
+            terminal: Some(TerminalPresentation {
+                cwd: "/work".into(),
+                output: TerminalOutput::new(),
+            }),
+            arguments: json!({"command": "sleep 9"}),
+        }
+    }
+
+    fn killed() -> ResultPresentation {
+        ResultPresentation {
+            succeeded: false,
+            exit: Some(Exit::Signal("SIGTERM".into())),
+            circumstances: Circumstances {
+                timed_out: true,
+                left_running: false,
+            },
+            body: ResultBody::Console("tick\n".into()),
+        }
+    }
+
+    fn ended(dialect: Dialect) -> Value {
+        serde_json::to_value(call_ended(dialect, "call-1", &command(), &killed())).unwrap()
+    }
+
+    #[test]
+    fn a_death_by_signal_is_told_as_the_client_wants_it() {
+        let card = |exit_code: Value| {
+            json!({
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": "call-1",
+                "status": "failed",
+                "_meta": {
+                    "terminal_exit": {"terminal_id": "terminal-call-1", "exit_code": exit_code, "signal": "SIGTERM"},
+                    "placard": {"timed_out": true},
+                },
+            })
+        };
+        assert_eq!(ended(dialect(Capability::Output, false)), card(Value::Null));
+        assert_eq!(ended(dialect(Capability::Delta, true)), card(json!(143)));
+    }
+
+    #[test]
+    fn a_client_without_cards_gets_description_and_output_as_text() {
+        let text =
+            |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
+        assert_eq!(
+            ended(Dialect::plain()),
+            json!({
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": "call-1",
+                "status": "failed",
+                "content": [text("Waits"), text("```console\ntick\n```")],
+            })
+        );
+    }
+
+    #[test]
+    fn only_a_plain_yes_is_a_yes() {
+        let outcome = |value: Value| decision(&serde_json::from_value(value).unwrap());
+        assert_eq!(
+            outcome(json!({"outcome": "selected", "optionId": "allow-once"})),
+            Decision::AllowOnce
+        );
+        assert_eq!(
+            outcome(json!({"outcome": "selected", "optionId": "reject-once"})),
+            Decision::RejectOnce
+        );
+        assert_eq!(
+            outcome(json!({"outcome": "selected", "optionId": "allow-always"})),
+            Decision::RejectOnce
+        );
+        assert_eq!(
+            outcome(json!({"outcome": "cancelled"})),
+            Decision::Cancelled
+        );
+    }
 }

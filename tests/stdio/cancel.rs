@@ -168,6 +168,15 @@ async fn what_a_command_left_running_ends_with_the_session() {
     let session = editor.session(&home.work_folder()).await;
     let answer = editor.turn(&session, "$ sleep 38 & echo done").await;
     assert_eq!(answer["result"]["stopReason"], "end_turn");
+    // Our own window says so on the card; the exit is the command's own.
+    let last = editor.calls(&session).pop().unwrap();
+    assert_eq!(
+        last["_meta"],
+        json!({
+            "terminal_exit": {"terminal_id": "terminal-call-1", "exit_code": 0, "signal": null},
+            "placard": {"left_running": true},
+        })
+    );
     assert!(
         children(&home).iter().any(|child| child.contains("sleep")),
         "{:?}",

@@ -10,7 +10,8 @@ use xterm_rs_bridge::{model_text, plain_text};
 
 use super::exit_marker::{self, ExitMarker, MarkedCause};
 use super::presentation::{
-    CallPresentation, ResultBody, ResultPresentation, TerminalPresentation, ToolCallKind,
+    CallPresentation, Circumstances, ResultBody, ResultPresentation, TerminalPresentation,
+    ToolCallKind,
 };
 use super::{Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
@@ -168,6 +169,7 @@ pub fn not_run(reason: &str) -> ToolOutcome {
         presentation: ResultPresentation {
             succeeded: false,
             exit: Some(Exit::Unknown),
+            circumstances: Circumstances::default(),
             body: ResultBody::Text(reason.to_owned()),
         },
     }
@@ -199,6 +201,10 @@ fn finished(ended: Ended, limit: Duration, context: &ToolContext<'_>) -> ToolOut
         presentation: ResultPresentation {
             succeeded,
             exit: Some(exit),
+            circumstances: Circumstances {
+                timed_out: cause == Cause::TimedOut,
+                left_running: marker.left_running > 0,
+            },
             body: ResultBody::Console(plain_text(&kept)),
         },
     }

@@ -74,6 +74,8 @@ pub struct ResultPresentation {
     pub succeeded: bool,
     /// How the command ended, where the call was one.
     pub exit: Option<Exit>,
+    /// What a viewer may say beside the exit.
+    pub circumstances: Circumstances,
     /// What there is to read.
     pub body: ResultBody,
 }
@@ -84,9 +86,19 @@ impl ResultPresentation {
         Self {
             succeeded: false,
             exit: None,
+            circumstances: Circumstances::default(),
             body: ResultBody::Text(message.into()),
         }
     }
+}
+
+/// What an exit alone does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// Its time was up.
+    pub timed_out: bool,
+    /// It left processes running.
+    pub left_running: bool,
 }
 
 /// What there is to read of a result.

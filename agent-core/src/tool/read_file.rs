@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use super::presentation::{
-    CallPresentation, Location, ResultBody, ResultPresentation, ToolCallKind,
+    CallPresentation, Circumstances, Location, ResultBody, ResultPresentation, ToolCallKind,
 };
 use super::{Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
@@ -119,6 +119,7 @@ impl Tool for ReadFile {
                 presentation: ResultPresentation {
                     succeeded: true,
                     exit: None,
+                    circumstances: Circumstances::default(),
                     body: if text.is_empty() {
                         ResultBody::Empty
                     } else {
