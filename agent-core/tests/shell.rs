@@ -188,7 +188,7 @@ async fn the_first_line_is_there_long_before_the_last() {
 #[tokio::test]
 async fn a_cancel_ends_everything_whatever_it_did_to_escape() {
     // The odd numbers make the processes recognisable.
-    let line = "setsid sleep 99911 & nohup sleep 99912 >/dev/null & (sleep 99913 &); echo ready; sleep 99914";
+    let line = "setsid sleep 99911 & nohup sleep 99912 >/dev/null 2>&1 & (sleep 99913 &); echo ready; sleep 99914";
     let (run, took) = cancelled_at(line, "ready").await;
     assert_eq!(run.ended.cause, Cause::Cancelled);
     assert!(took < Duration::from_secs(2), "{took:?}");

@@ -143,6 +143,10 @@ mod tests {
         let table: &[(&str, &str)] = &[
             ("", ""),
             ("a\r\nb\r\n", "a\nb\n"),
+            // Half of a wide character never stays behind where cells are taken out or put in.
+            ("日\r\x1b[P\x1b[Jx", "x"),
+            ("日本\r\x1b[Pz", "z本"),
+            ("日本\r\x1b[C\x1b[@z", " z 本"),
             ("a\n\n\nb", "a\n\n\nb"),
             ("a\n\n\n", "a\n\n\n"),
             ("10%\r20%\r100%\nDone\n", "100%\nDone\n"),

@@ -27,12 +27,21 @@ struct Row {
 
 impl Row {
     fn truncate(&mut self, col: usize) {
-        if self.cells.get(col) == Some(&WIDE_REST) {
-            self.cells[col - 1] = BLANK;
-        }
+        self.part(col);
         self.cells.truncate(col);
         if col == 0 {
             self.marks = HashMap::new();
+        }
+    }
+
+    /// Lets no wide character reach over the edge before `col`: whatever cuts or moves cells there would leave a half of
+    /// it behind, and a second half is expected to have its first one.
+    fn part(&mut self, col: usize) {
+        if self.cells.get(col) == Some(&WIDE_REST) {
+            self.cells[col] = BLANK;
+            if let Some(first) = col.checked_sub(1) {
+                self.cells[first] = BLANK;
+            }
         }
     }
 
@@ -372,7 +381,10 @@ impl Screen {
         let len = self.line().cells.len();
         if col < len && self.spend(len - col) {
             let line = self.line();
-            line.cells.drain(col..col.saturating_add(count).min(len));
+            let end = col.saturating_add(count).min(len);
+            line.part(col);
+            line.part(end);
+            line.cells.drain(col..end);
             shift_marks(line, col, |at| {
                 at.checked_sub(count).filter(|&at| at >= col)
             });
@@ -385,6 +397,7 @@ impl Screen {
         let len = self.line().cells.len();
         if col < len && self.spend(len - col + count) {
             let line = self.line();
+            line.part(col);
             line.cells
                 .splice(col..col, std::iter::repeat_n(BLANK, count));
             shift_marks(line, col, |at| Some(at + count));
