@@ -28,6 +28,18 @@ pub enum BridgeError {
     Connection(String),
 }
 
+/// Serves one client over a stream of both directions, as an agent inside the client's own program does. The error is in
+/// words, since it goes to a client that knows no types of ours.
+pub async fn serve_stream<S>(agent: Agent, stream: S) -> Result<(), String>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (input, output) = tokio::io::split(stream);
+    serve(agent, input, output)
+        .await
+        .map_err(|error| error.to_string())
+}
+
 /// Serves one client over a pair of byte streams (one JSON message a line) until the client closes its side; then
 /// every session of the connection is ended, its processes too.
 pub async fn serve<I, O>(agent: Agent, input: I, output: O) -> Result<(), BridgeError>

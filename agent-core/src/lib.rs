@@ -9,6 +9,7 @@
 
 pub mod agent;
 pub mod config;
+pub mod logging;
 pub mod model;
 pub mod session;
 pub mod shell;

@@ -53,6 +53,19 @@ impl fmt::Debug for Environment {
     }
 }
 
+/// Why a program cannot find out where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum SurroundingsError {
+    /// There is nowhere to keep sessions.
+    #[error(
+        "no home folder is known: set HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, and start again"
+    )]
+    NoHome,
+    /// The program cannot be run again as the supervisor of a command.
+    #[error("the path of this program cannot be found out: {0}")]
+    OwnPath(#[from] std::io::Error),
+}
+
 /// Everything outside the program that it depends on.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
@@ -62,6 +75,32 @@ pub struct Surroundings {
     pub config_dir: PathBuf,
     /// Where sessions are kept: `$XDG_DATA_HOME/placard`.
     pub data_dir: PathBuf,
+    /// For what may be deleted at any time: `$XDG_CACHE_HOME/placard`. It need not exist.
+    pub cache_dir: PathBuf,
     /// A program that understands the hidden subcommand of the supervisor: this very one.
     pub program: PathBuf,
+}
+
+impl Surroundings {
+    /// Of this process. For `main` alone.
+    pub fn of_this_process() -> Result<Self, SurroundingsError> {
+        let folders = directories::BaseDirs::new().ok_or(SurroundingsError::NoHome)?;
+        Ok(Self {
+            environment: Environment::of_this_process(),
+            config_dir: folders.config_dir().join("placard"),
+            data_dir: folders.data_dir().join("placard"),
+            cache_dir: folders.cache_dir().join("placard"),
+            program: own_program()?,
+        })
+    }
+}
+
+/// What runs this very program again: on Linux also when its file was replaced while it runs, as an update does.
+fn own_program() -> std::io::Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() {
+        Ok(own)
+    } else {
+        std::env::current_exe()
+    }
 }

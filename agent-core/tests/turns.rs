@@ -55,6 +55,7 @@ impl Stage {
             environment,
             config_dir: folder.path().join("config"),
             data_dir: folder.path().join("data"),
+            cache_dir: folder.path().join("cache"),
             program: supervisor(),
         };
         let agent = match store {

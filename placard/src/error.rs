@@ -3,13 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use agent_core::surroundings::SurroundingsError;
+
 /// An error for the person at the command line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramError {
-    #[error("no home folder is known: set HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME")]
-    NoHome,
-    #[error("the path of this program cannot be found out: {0}")]
-    NoProgram(io::Error),
+    #[error(transparent)]
+    Surroundings(#[from] SurroundingsError),
     #[error("the runtime cannot be started: {0}")]
     Runtime(io::Error),
     #[error("signals cannot be received: {0}")]

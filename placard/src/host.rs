@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_client::{AgentCommand, AgentSource, Hub, HubSettings, WireTap};
-use agent_core::{Agent, Environment, Surroundings};
+use agent_core::{Agent, Surroundings};
 use tokio::time::timeout;
 
 use crate::arguments::HostArguments;
@@ -12,17 +12,6 @@ use crate::error::ProgramError;
 
 /// The agent saves and ends its commands within this; the supervisors of its commands end them in any case.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
-
-/// Reads the process's environment, once.
-pub(crate) fn surroundings() -> Result<Surroundings, ProgramError> {
-    let folders = directories::BaseDirs::new().ok_or(ProgramError::NoHome)?;
-    Ok(Surroundings {
-        environment: Environment::of_this_process(),
-        config_dir: folders.config_dir().join("placard"),
-        data_dir: folders.data_dir().join("placard"),
-        program: std::env::current_exe().map_err(ProgramError::NoProgram)?,
-    })
-}
 
 /// Ends the agent, within a limit.
 pub(crate) async fn shut_down(agent: &Agent) {
@@ -49,6 +38,7 @@ impl Host {
         tap: WireTap,
     ) -> Result<Self, ProgramError> {
         let cwd = folder(arguments.cwd.as_deref())?;
+        let spool = spool_folder(&surroundings.cache_dir);
         let (source, embedded) = match &arguments.agent {
             None => {
                 let agent = Agent::new(surroundings);
@@ -65,7 +55,7 @@ impl Host {
                 )
             }
         };
-        let mut settings = HubSettings::new(source, &cwd, std::env::temp_dir());
+        let mut settings = HubSettings::new(source, &cwd, spool);
         settings.tap = tap;
         Ok(Self {
             hub: Hub::start(settings),
@@ -86,14 +76,19 @@ impl Host {
 /// The embedded agent, spoken to as an editor would.
 fn embedded(agent: Agent) -> AgentSource {
     AgentSource::embedded("Placard", move |stream| {
-        let agent = agent.clone();
-        async move {
-            let (input, output) = tokio::io::split(stream);
-            acp_bridge::serve(agent, input, output)
-                .await
-                .map_err(|error| error.to_string())
-        }
+        acp_bridge::serve_stream(agent.clone(), stream)
     })
+}
+
+/// Where the hub's frames go: on many systems the folder for temporary files is memory.
+fn spool_folder(cache: &Path) -> PathBuf {
+    match std::fs::create_dir_all(cache) {
+        Ok(()) => cache.to_owned(),
+        Err(error) => {
+            tracing::warn!("{} cannot be used: {error}", cache.display());
+            std::env::temp_dir()
+        }
+    }
 }
 
 /// The folder to work in, absolute and there.

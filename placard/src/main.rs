@@ -11,7 +11,6 @@ mod acp;
 mod arguments;
 mod error;
 mod host;
-mod logging;
 mod run;
 mod serve;
 mod stop;
@@ -19,6 +18,7 @@ mod stop;
 use std::io::Write;
 use std::process::ExitCode;
 
+use agent_core::Surroundings;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
 }
 
 fn start(command: Command) -> Result<ExitCode, ProgramError> {
-    let surroundings = host::surroundings()?;
-    logging::start(surroundings.environment.get("PLACARD_LOG"));
+    let surroundings = Surroundings::of_this_process()?;
+    agent_core::logging::start(surroundings.environment.get("PLACARD_LOG"));
     // Two workers: a command's output and the protocol may keep one busy each; more would only cost memory.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -6,7 +6,6 @@ use acp_client::{AgentSource, Hub, HubSettings};
 use agent_core::Agent;
 use tauri::async_runtime::{block_on, spawn};
 use tauri::{AppHandle, Manager, RunEvent};
-use tracing_subscriber::EnvFilter;
 
 use crate::error::DesktopError;
 use crate::page::{self, WindowPage};
@@ -24,7 +23,7 @@ const AGENT_NAME: &str = "Placard agent";
 /// To be called on the main thread, after `agent_core::shell::supervisor::run_if_asked`.
 pub fn run() -> Result<(), DesktopError> {
     let around = Around::of_this_process()?;
-    log_to_stderr(around.agent.environment.get("PLACARD_LOG"))?;
+    agent_core::logging::start(around.agent.environment.get("PLACARD_LOG"));
 
     let agent = Agent::new(around.agent);
     let settings = HubSettings::new(embedded(agent.clone()), around.cwd, around.cache);
@@ -55,13 +54,7 @@ pub fn run() -> Result<(), DesktopError> {
 /// The agent inside this program, at the other end of a stream.
 fn embedded(agent: Agent) -> AgentSource {
     AgentSource::embedded(AGENT_NAME, move |stream| {
-        let agent = agent.clone();
-        async move {
-            let (input, output) = tokio::io::split(stream);
-            acp_bridge::serve(agent, input, output)
-                .await
-                .map_err(|fault| fault.to_string())
-        }
+        acp_bridge::serve_stream(agent.clone(), stream)
     })
 }
 
@@ -108,17 +101,3 @@ fn end_on_signals(app: AppHandle) {
 
 #[cfg(not(unix))]
 fn end_on_signals(_app: AppHandle) {}
-
-/// Logs to stderr by `filter`, the value of `PLACARD_LOG`; warnings only without one.
-fn log_to_stderr(filter: Option<&str>) -> Result<(), DesktopError> {
-    let filter = filter.unwrap_or("warn");
-    let parsed = EnvFilter::try_new(filter).map_err(|fault| DesktopError::LogFilter {
-        filter: filter.to_owned(),
-        fault: fault.to_string(),
-    })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(parsed)
-        .with_writer(std::io::stderr)
-        .init();
-    Ok(())
-}

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agent_core::{Environment, Surroundings};
-use directories::{BaseDirs, ProjectDirs};
+use agent_core::Surroundings;
+use agent_core::surroundings::SurroundingsError;
+use directories::BaseDirs;
 
 use crate::error::DesktopError;
 
@@ -22,22 +23,16 @@ pub(crate) struct Around {
 impl Around {
     /// Of this process.
     pub(crate) fn of_this_process() -> Result<Self, DesktopError> {
-        let base = BaseDirs::new().ok_or(DesktopError::NoHome)?;
-        let folders = ProjectDirs::from("", "", "placard").ok_or(DesktopError::NoHome)?;
-        let cache = folders.cache_dir().to_owned();
-        fs::create_dir_all(&cache).map_err(|fault| DesktopError::Folder {
-            folder: cache.clone(),
+        let base = BaseDirs::new().ok_or(SurroundingsError::NoHome)?;
+        let agent = Surroundings::of_this_process()?;
+        fs::create_dir_all(&agent.cache_dir).map_err(|fault| DesktopError::Folder {
+            folder: agent.cache_dir.clone(),
             fault,
         })?;
         Ok(Self {
-            agent: Surroundings {
-                environment: Environment::of_this_process(),
-                config_dir: folders.config_dir().to_owned(),
-                data_dir: folders.data_dir().to_owned(),
-                program: std::env::current_exe().map_err(DesktopError::OwnPath)?,
-            },
             cwd: first_folder(std::env::current_dir().ok(), base.home_dir()),
-            cache,
+            cache: agent.cache_dir.clone(),
+            agent,
         })
     }
 }

@@ -17,6 +17,7 @@ fn load(file: Option<&[u8]>, variables: &[(&str, &str)]) -> Result<Config, Strin
         environment: variables.iter().copied().collect(),
         config_dir: folder.path().to_owned(),
         data_dir: PathBuf::new(),
+        cache_dir: PathBuf::new(),
         program: PathBuf::new(),
     };
     let dir = folder.path().display().to_string();
@@ -308,6 +309,7 @@ fn a_file_that_cannot_be_read() {
         environment: [("PLACARD_MODEL", "offline")].into_iter().collect(),
         config_dir: folder.path().to_owned(),
         data_dir: PathBuf::new(),
+        cache_dir: PathBuf::new(),
         program: PathBuf::new(),
     };
     let error = Config::load(&surroundings).unwrap_err().to_string();

@@ -310,6 +310,7 @@ async fn providers_of_one_s_own_with_and_without_a_key() {
         environment: [("PAID_KEY", KEY)].into_iter().collect(),
         config_dir: folder.path().to_owned(),
         data_dir: PathBuf::from("/nowhere"),
+        cache_dir: PathBuf::from("/nowhere"),
         program: PathBuf::from("/nowhere"),
     };
     let config = Config::load(&surroundings).unwrap();

@@ -1,4 +1,6 @@
-//! Logs, on stderr only: stdout belongs to the protocol.
+//! Logs of the programs that bear the agent, on stderr only: stdout belongs to the protocol.
+//!
+//! Here because what may be logged is known here: a dependency of this crate would log what providers answer.
 
 use std::io::IsTerminal;
 
@@ -8,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 const DEFAULT: &str = "warn,agent_client_protocol=error";
 
 /// Starts logging by `filter`, the value of `PLACARD_LOG`. A filter that cannot be read is said there and costs nothing else.
-pub(crate) fn start(filter: Option<&str>) {
+pub fn start(filter: Option<&str>) {
     let wrong = filter.and_then(|filter| EnvFilter::try_new(filter).err());
     let chosen = filter.filter(|_| wrong.is_none()).unwrap_or(DEFAULT);
     tracing_subscriber::fmt()
