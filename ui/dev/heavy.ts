@@ -4,7 +4,7 @@ import type { Scene } from './played_transport';
 /** Ten thousand messages and five hundred cards, for the clock and the memory. */
 export function heavy(): Scene {
   const script = new Script(9000);
-  const cwd = '/home/ada/code/atlas';
+  const cwd = '/home/ada/code/harbour';
   script.session('s', cwd);
   for (let turn = 0; turn < 500; turn += 1) {
     const prompt = script.prompt('s', `Question ${turn}`);
@@ -24,7 +24,7 @@ export function heavy(): Scene {
 /** A hundred megabytes of output, as fast as the page takes them. */
 export function flood(): Scene {
   const script = new Script(2);
-  const cwd = '/home/ada/code/atlas';
+  const cwd = '/home/ada/code/harbour';
   script.session('s', cwd);
   script.prompt('s', 'Flood me.');
   script.command('s', 'f', 'yes | head -c 100000000', cwd);

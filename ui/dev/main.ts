@@ -1,4 +1,4 @@
-// For looking at the page while it is made: `npm run dev`, then /dev/?scene=work (or empty, ended, long, ask, lost).
+// For looking at the page while it is made: `npm run dev`, then /dev/?scene=work (`sceneNamed` has the others).
 import { startPage } from '../src/start';
 import { PlayedTransport } from './played_transport';
 import { sceneNamed } from './scenes';

@@ -4,66 +4,69 @@ import { Script } from './script';
 
 const HOME = '/home/ada/code';
 
+/** A model that looks into a tide table: one check failed, a listener runs, a change is asked about. */
 function work(): Scene {
   const script = new Script(4000);
-  const site = `${HOME}/site`;
-  const atlas = `${HOME}/atlas`;
-  script.session('s-deploy', site);
-  script.error(script.prompt('s-deploy', 'Deploy preview'), 'no route to the preview host');
-  script.session('s-start', atlas);
-  script.result(script.prompt('s-start', 'Why is startup slow?'), { stopReason: 'end_turn' }).wait(3900);
-  script.session('s-sqlx', atlas, 'Upgrade sqlx to 0.9');
-  script.prompt('s-sqlx', 'Upgrade sqlx');
-  script.command('s-sqlx', 'u1', 'cargo update -p sqlx', atlas).permission('s-sqlx', 'u1', 'Always allow cargo update');
-  script.session('s-main', atlas, 'Fix the flaky replay test');
-  script.prompt('s-main', 'The replay test fails about once in ten runs. Find out why and fix it.');
-  script.say('s-main', 'I will run it in a loop until it fails, ').say('s-main', 'then look at what the log holds.');
-  script.command('s-main', 'c1', 'for i in $(seq 20); do cargo test -q replay || break; done', atlas);
+  const letters = `${HOME}/letters`;
+  const harbour = `${HOME}/harbour`;
+  script.session('s-post', letters);
+  script.error(script.prompt('s-post', 'Send the October issue'), 'the mail host does not answer');
+  script.session('s-map', harbour);
+  script.result(script.prompt('s-map', 'Draw the mooring plan anew'), { stopReason: 'end_turn' }).wait(3900);
+  script.session('s-lamp', harbour, 'Lamp times for winter');
+  script.prompt('s-lamp', 'Set the lamps to winter time');
+  script.command('s-lamp', 'u1', './set-lamps --season winter', harbour).permission('s-lamp', 'u1', 'Always allow set-lamps');
+  script.session('s-main', harbour, 'A wrong tide on Tuesday');
+  script.prompt('s-main', "Tuesday's tide table looks wrong. Where does it go off?");
+  script.say('s-main', 'Let me see ').say('s-main', 'which gauges the table was made from.');
+  script.command('s-main', 'c1', './check-tides --day tuesday && echo all plausible', harbour);
   script
-    .wait(41)
-    .print('s-main', 'c1', '\x1b[90mrunning 12 tests\x1b[0m\r\n............\r\ntest replay_equals_live ... \x1b[31mFAILED\x1b[0m\r\n')
-    .print('s-main', 'c1', '  left:  "caf\x1b[31m\\u{fffd}\\u{fffd}\x1b[0m"\r\n  right: "caf\x1b[32mé\x1b[0m"\r\n')
-    .exit('s-main', 'c1', 101);
-  script.say('s-main', 'A character is split between two reads: `decode` starts afresh on every chunk. I will keep its state.');
-  script.command('s-main', 'c3', "cargo watch -x 'test replay'", atlas, 'in the background');
+    .wait(7.2)
+    .print('s-main', 'c1', '\x1b[90mreading 96 gauges\x1b[0m\r\nTue 04:10  high   3.12 m  \x1b[32mplausible\x1b[0m\r\n')
+    .print('s-main', 'c1', 'Tue 10:25  low   -4.00 m  \x1b[31mbelow the sea bed\x1b[0m\r\n1 of 96 gauges cannot be right: \x1b[1mnorth pier\x1b[0m\r\n')
+    .exit('s-main', 'c1', 2);
+  script.say('s-main', 'The **north pier** says four metres below zero, so its file is damaged: `gauges.csv` has to be fetched anew.');
+  script.command('s-main', 'c3', './listen north-pier --every 10s', harbour, 'a second opinion');
+  script.permission('s-main', 'c3', 'Always allow listen').answer('c3', 'once');
   script
-    .print('s-main', 'c3', '   \x1b[32mCompiling\x1b[0m agent-core v0.3.0\r\n    \x1b[32mFinished\x1b[0m in 2.41s\r\n')
-    .print('s-main', 'c3', 'test replay_equals_live ... \x1b[32mok\x1b[0m ');
+    .print('s-main', 'c3', '\x1b[34mnorth pier\x1b[0m  every 10 s\r\n')
+    .print('s-main', 'c3', '10:31:00   0.62 m  \x1b[32msteady\x1b[0m\r\n10:31:10   0.62 m  \x1b[32msteady\x1b[0m ');
   script.wait(12);
-  script.command('s-main', 'c2', 'git stash && git switch -c fix/split-utf8', atlas, 'changes the working tree');
-  script.permission('s-main', 'c2', 'Always allow git switch');
-  return { cwd: atlas, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
+  script.command('s-main', 'c2', 'mv gauges.csv gauges.old && ./fetch-gauges > gauges.csv', harbour, 'replaces a file');
+  script.permission('s-main', 'c2', 'Always allow fetch-gauges');
+  return { cwd: harbour, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
 }
 
-const PROSE = `## What I found
+const PROSE = `## Where it goes wrong
 
-The *decoder* was made anew for every chunk, so a character on the border was lost. Three places do it:
+The *reader* takes the sign of a level for a dash between two columns. Three places do it:
 
-1. \`decode()\` in **src/stream.rs**, called by the reader
-2. the test's own copy
-3. the replay, see [the issue](https://example.org/issues/7) and [a script](javascript:alert(1))
+1. \`levels()\` in **src/gauge.rs**, which every table is made with
+2. the test's own copy of it
+3. the printer, see [the report][1] and [a script](javascript:alert(1))
 
-| read | before | after |
+| gauge | said | meant |
 |-|-|-|
-| \`caf\\xe2\` | caf� | caf |
-| \`\\x80\\x94\` | �� | — |
+| \`north pier\` | 4.00 | −4.00 |
+| \`lock 2\` | – | 0.31 |
 
-> One rule: state outlives the chunk.
+> What cannot be read is no level.
 
 \`\`\`rust
-fn feed(&mut self, bytes: &[u8]) -> String {
-    self.rest.extend_from_slice(bytes);
-    self.take_whole_characters()
+fn level(field: &str) -> Option<Metres> {
+    field.trim().parse().ok().map(Metres)
 }
 \`\`\`
 
-An image from afar: ![a graph](https://example.org/graph.png) and <b onclick="x()">raw HTML</b>.`;
+An image from afar: ![a chart](https://example.org/chart.png) and <b onclick="x()">raw HTML</b>.
+
+[1]: https://example.org/reports/7`;
 
 function long(): Scene {
   const script = new Script(400);
-  const cwd = `${HOME}/atlas`;
+  const cwd = `${HOME}/harbour`;
   script.session('s', cwd);
-  const id = script.prompt('s', '$ seq 1 400; git log --oneline --graph --all');
+  const id = script.prompt('s', 'Count up, then try everything that a card can show.');
   script.command('s', 'a', 'seq 1 400', cwd);
   script.print('s', 'a', Array.from({ length: 400 }, (_, index) => `${index + 1}\r\n`).join('')).wait(0.4).exit('s', 'a', 0);
   script.command('s', 'b', 'true', cwd, 'does nothing, well').exit('s', 'b', 0);
@@ -72,21 +75,21 @@ function long(): Scene {
   script.print('s', 'm', '✅ done\r\n👨‍👩‍👧 family │\r\n漢字 wide   │\r\n\x1b[1;34mbold blue\x1b[0m \x1b[43;30m on yellow \x1b[0m \x1b[7mreverse\x1b[0m\r\n');
   script.exit('s', 'm', 0);
   script.update('s', {
-    sessionUpdate: 'tool_call', toolCallId: 'r', title: 'Read src/stream.rs', kind: 'read', status: 'completed',
-    locations: [{ path: `${cwd}/src/stream.rs`, line: 12 }],
+    sessionUpdate: 'tool_call', toolCallId: 'r', title: 'Read src/gauge.rs', kind: 'read', status: 'completed',
+    locations: [{ path: `${cwd}/src/gauge.rs`, line: 12 }],
     content: [{ type: 'content', content: { type: 'text', text: '```rust\nfn main() {}\n```' } }],
   });
   script.update('s', {
-    sessionUpdate: 'tool_call', toolCallId: 'e', title: 'Edit src/stream.rs', kind: 'edit', status: 'completed',
-    content: [{ type: 'diff', path: `${cwd}/src/stream.rs`, oldText: 'fn feed(bytes: &[u8]) {\n    decode(bytes)\n}\n', newText: 'fn feed(&mut self, bytes: &[u8]) {\n    self.decoder.feed(bytes)\n}\n' }],
+    sessionUpdate: 'tool_call', toolCallId: 'e', title: 'Edit src/gauge.rs', kind: 'edit', status: 'completed',
+    content: [{ type: 'diff', path: `${cwd}/src/gauge.rs`, oldText: 'fn level(field: &str) -> f32 {\n    field.parse().unwrap_or(0.0)\n}\n', newText: 'fn level(field: &str) -> Option<Metres> {\n    field.trim().parse().ok().map(Metres)\n}\n' }],
   });
-  script.update('s', { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'The reader must keep its state.' } });
+  script.update('s', { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'A level that cannot be read is not zero.' } });
   script.update('s', {
     sessionUpdate: 'plan',
     entries: [
-      { content: 'Find where the decoder is made', status: 'completed', priority: 'high' },
-      { content: 'Keep it between chunks', status: 'in_progress', priority: 'high' },
-      { content: 'Run the replay test a hundred times', status: 'pending', priority: 'low' },
+      { content: 'Find where levels are read', status: 'completed', priority: 'high' },
+      { content: 'Let them be missing', status: 'in_progress', priority: 'high' },
+      { content: 'Make the tables of the year anew', status: 'pending', priority: 'low' },
     ],
   });
   script.say('s', PROSE);
@@ -97,7 +100,7 @@ function long(): Scene {
 
 function live(): Scene {
   const script = new Script(2);
-  const cwd = `${HOME}/atlas`;
+  const cwd = `${HOME}/harbour`;
   script.session('s', cwd);
   script.prompt('s', 'Count for me.');
   script.command('s', 'n', 'for i in $(seq 200); do echo line $i; sleep 0.1; done', cwd);
@@ -123,10 +126,28 @@ function ended(): Scene {
   };
 }
 
+/** A command that would read as another one, and a first start without a model. */
+function disguised(): Scene {
+  const script = new Script(30);
+  const cwd = `${HOME}/harbour`;
+  script.session('s', cwd);
+  script.prompt('s', 'Tidy up.');
+  script.command('s', 'd', 'rm -r "\u202egpj.\u2066 plan\u2069" \u200b~/maps', cwd, 'removes\u200b old pictures');
+  script.permission('s', 'd', 'Always allow\u202d rm');
+  return { cwd, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
+}
+
+function offline(): Scene {
+  const script = new Script(30);
+  const cwd = `${HOME}/harbour`;
+  script.ask('session/new', { cwd, mcpServers: [] }, { sessionId: 's', _meta: { placard: { model: 'offline' } } });
+  return { cwd, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
+}
+
 /** A question about a command of many lines. */
 function ask(): Scene {
   const script = new Script(30);
-  const cwd = `${HOME}/atlas`;
+  const cwd = `${HOME}/harbour`;
   script.session('s', cwd);
   script.prompt('s', 'Write the table.');
   const rows = Array.from({ length: 500 }, (_, index) => `row ${index + 1}: value`).join('\n');
@@ -143,10 +164,14 @@ export function sceneNamed(name: string): Scene {
       return live();
     case 'ended':
       return ended();
+    case 'disguised':
+      return disguised();
+    case 'offline':
+      return offline();
     case 'ask':
       return ask();
     case 'empty':
-      return { cwd: `${HOME}/atlas`, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: new Script(1).frames };
+      return { cwd: `${HOME}/harbour`, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: new Script(1).frames };
     case 'heavy':
       return heavy();
     case 'flood':

@@ -49,8 +49,8 @@ export class Script {
   session(sessionId: string, cwd: string, title?: string): this {
     this.ask('session/new', { cwd, mcpServers: [] }, {
       sessionId,
-      models: { currentModelId: 'deepseek-chat', availableModels: [{ modelId: 'deepseek-chat', name: 'deepseek-chat' }] },
-      modes: { currentModeId: 'ask', availableModes: [{ id: 'ask', name: 'Ask first' }] },
+      modes: { currentModeId: 'asks', availableModes: [{ id: 'asks', name: 'Asks before it acts' }] },
+      _meta: { placard: { model: 'anthropic/some-model' } },
     });
     return title === undefined ? this : this.update(sessionId, { sessionUpdate: 'session_info_update', title });
   }
@@ -114,6 +114,12 @@ export class Script {
         ],
       },
     });
+    return this;
+  }
+
+  /** The person's answer to the question about a call. */
+  answer(id: string, optionId: string): this {
+    this.#push('c2a', { id: `q-${id}`, result: { outcome: { outcome: 'selected', optionId } } });
     return this;
   }
 }

@@ -287,6 +287,18 @@ describe('folding a connection', () => {
       })
       .update({ sessionUpdate: 'session_info_update', title: ' A name ' });
     const session = folded(wire).session('s');
-    expect([session?.settings, session?.title]).toEqual([{ model: 'Model One', mode: 'Ask first' }, 'A name']);
+    expect([session?.settings, session?.title]).toEqual([
+      { model: 'Model One', mode: 'Ask first', runsDollarLines: false },
+      'A name',
+    ]);
+  });
+
+  it.each([
+    ['offline', { model: 'offline', mode: '', runsDollarLines: true }],
+    ['deepseek/deepseek-chat', { model: 'deepseek/deepseek-chat', mode: '', runsDollarLines: false }],
+    [7, { model: '', mode: '', runsDollarLines: false }],
+  ])('knows by the model %s whether a dollar line is a command', (model, settings) => {
+    const wire = new Wire().request(1, 'session/new', { cwd: '/w' }).result(1, { sessionId: 's', _meta: { placard: { model } } });
+    expect(folded(wire).session('s')?.settings).toEqual(settings);
   });
 });

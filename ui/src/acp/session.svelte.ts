@@ -2,7 +2,7 @@ import { CardBoard, type Applied } from '../cards/board';
 import type { Call } from '../cards/call.svelte';
 import { PlanEntry, SpokenEntry, stopWords, type Entry } from './entry.svelte';
 import { Permission } from './permission.svelte';
-import { settingsOf, type Settings } from './settings';
+import { settingsOf, UNTOLD, type Settings } from './settings';
 import { isRecord, listIn, recordIn, recordsIn, textIn, type Json, type RpcId } from './wire';
 
 /** A prompt that has no response yet. */
@@ -43,7 +43,7 @@ export class Session {
   #firstPrompt = $state<string | null>(null);
   turn = $state.raw<Turn | null>(null);
   permissions = $state.raw<readonly Permission[]>([]);
-  settings = $state.raw<Settings>({ model: '', mode: '' });
+  settings = $state.raw<Settings>(UNTOLD);
   lastActivity = $state(0);
   /** The last turn ended with an error or was cut short by the agent's end. */
   failed = $state(false);

@@ -32,7 +32,7 @@ const CARD = { id: 't', command: 'ls', cwd: '/w', text: '', exit: null, status: 
 describe('the card board', () => {
   const cases: [string, Json[], unknown[]][] = [
     [
-      'R1: both keys append; where one update has both, the delta counts',
+      'R1: either key adds to the text; of two in one update, that of the delta',
       [
         call({ _meta: info('/w'), content: terminal }),
         more({ _meta: output('1\n') }),
@@ -169,7 +169,7 @@ describe('the card board', () => {
     expect([before, owner?.pill(owner.card, 0).words]).toEqual(['ended · no exit code', 'exit 2 · 3 s']);
   });
 
-  it('R20: memory per card is bounded, and the bound is said', () => {
+  it('R20: a card keeps a bounded text, and tells how much it kept', () => {
     const board = new CardBoard();
     board.apply(call({ _meta: info('/w'), content: terminal }), 0);
     const chunk = `${'y'.repeat(127)}\n`.repeat(512);

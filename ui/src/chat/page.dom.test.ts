@@ -138,6 +138,42 @@ describe('the composer', () => {
   });
 });
 
+describe('a line after a dollar sign', () => {
+  const words = (): unknown[] => [
+    part<HTMLTextAreaElement>('composer').placeholder.includes('$'),
+    part('empty').textContent?.includes('$'),
+    parts('model'),
+  ];
+  const opened = (model?: string): void => {
+    hub.frame('c2a', { id: 2, method: 'session/new', params: { cwd: '/home/ada/atlas' } });
+    hub.frame('a2c', { id: 2, result: { sessionId: 's2', ...(model && { _meta: { placard: { model } } }) } });
+  };
+
+  it('is offered where no model is set up, because there it runs', () => {
+    opened('offline');
+    expect(words()).toEqual([true, true, ['offline']]);
+  });
+
+  it('is not offered where it would go to a model', () => {
+    opened('deepseek/deepseek-chat');
+    expect(words()).toEqual([false, false, ['deepseek-chat']]);
+  });
+
+  it('is not offered where the agent tells nothing', () => {
+    opened();
+    expect(words()).toEqual([false, false, []]);
+  });
+
+  it('is drawn as a command only where it is one', () => {
+    for (const [id, model] of [['a', 'offline'], ['b', 'deepseek/deepseek-chat']] as const) {
+      hub.frame('c2a', { id, method: 'session/new', params: { cwd: '/w' } });
+      hub.frame('a2c', { id, result: { sessionId: id, _meta: { placard: { model } } } });
+      hub.frame('c2a', { id: `p${id}`, method: 'session/prompt', params: { sessionId: id, prompt: [{ type: 'text', text: '$ ls' }] } });
+      expect(part('message-user').classList.contains('command')).toBe(model === 'offline');
+    }
+  });
+});
+
 describe('a command that asks', () => {
   function ask(): HTMLElement {
     hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Clean' }] } });
@@ -201,6 +237,57 @@ describe('a command that asks', () => {
       [],
       ['running · 0 s'],
     ]);
+  });
+});
+
+describe('an answered question', () => {
+  it('keeps its place until the output is there, then is a small line', () => {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Clean' }] } });
+    hub.update(COMMAND);
+    hub.frame('a2c', QUESTION);
+    const small = (): boolean => part('permission').classList.contains('small');
+    const states = [small()];
+    hub.frame('c2a', { id: 'q', result: { outcome: { outcome: 'selected', optionId: 'y' } } });
+    states.push(small());
+    hub.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c', _meta: { terminal_output_delta: { terminal_id: 't', data: 'x' } } });
+    states.push(small());
+    expect([states, parts('permission')]).toEqual([[false, false, true], ['Answered: Allow once']]);
+  });
+});
+
+describe('a text that would read as something else', () => {
+  const DISGUISED = 'rm \u202egpj.\u2066x\u200b\r';
+  const SHOWN = 'rm U+202Egpj.U+2066xU+200BU+000D';
+
+  it('is drawn as it is in the card, its options and its answer; Copy copies it exactly', async () => {
+    const copied: string[] = [];
+    vi.stubGlobal('navigator', { clipboard: { writeText: async (text: string) => void copied.push(text) } });
+    hub.update({ ...COMMAND, title: DISGUISED, content: [{ type: 'content', content: { type: 'text', text: 'a\u2067b' } }, { type: 'terminal', terminalId: 't' }] });
+    hub.frame('a2c', {
+      ...QUESTION,
+      params: { sessionId: 's', toolCall: { toolCallId: 'c' }, options: [{ optionId: 'y', name: 'Allow\u202d once', kind: 'allow_once' }] },
+    });
+    const asked = [parts('card-command'), parts('card-cwd'), parts('permission-option'), part('card').getAttribute('aria-label')];
+    hub.frame('c2a', { id: 'q', result: { outcome: { outcome: 'selected', optionId: 'y' } } });
+    part('card-copy').click();
+    await vi.waitFor(() => expect(copied.length).toBe(1));
+    expect([asked, parts('permission'), copied]).toEqual([
+      [[SHOWN], ['~/atlas · aU+2067b'], ['AllowU+202D once'], 'Command rm ‹U+202E›gpj.‹U+2066›x‹U+200B›‹U+000D›'],
+      ['Answered: AllowU+202D once'],
+      [DISGUISED],
+    ]);
+  });
+
+  it('is drawn as it is in the title, the place and the change of another tool', () => {
+    hub.update({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'e',
+      title: 'Edit \u202ea',
+      kind: 'edit',
+      content: [{ type: 'diff', path: '/w/\u2066b', oldText: '', newText: 'if (x\u202e) {' }],
+    });
+    const text = part('tool-call').textContent ?? '';
+    expect(['Edit U+202Ea', '/w/U+2066b', '+ if (xU+202E) {'].filter((piece) => !text.includes(piece))).toEqual([]);
   });
 });
 

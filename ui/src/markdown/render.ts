@@ -1,13 +1,14 @@
 import createDOMPurify from 'dompurify';
-import { Marked } from 'marked';
+import { Lexer, Marked } from 'marked';
+import type { Block } from './blocks';
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Whether a model's link may be a link: only what opens in a browser or a mail program. */
+/** Whether a model's link may be a link: only what opens in a browser. */
 function isOpenable(href: string): boolean {
-  return /^(https?:\/\/|mailto:)/i.test(href.trim());
+  return /^https?:\/\//i.test(href.trim());
 }
 
 const markdown = new Marked({
@@ -23,8 +24,10 @@ const markdown = new Marked({
     image({ href, text }) {
       return `<span class="image-words">${escaped(text || 'image')} (${escaped(href)})</span>`;
     },
-    link({ href, tokens }) {
+    link({ href, text, tokens }) {
       const inner = this.parser.parseInline(tokens);
+      // An address of mail that stands there by itself is its own words.
+      if (href === `mailto:${text}`) return inner;
       if (!isOpenable(href)) return `${inner} (${escaped(href)})`;
       return `<a href="${escaped(href)}" target="_blank" rel="noopener noreferrer">${inner}</a>`;
     },
@@ -42,13 +45,15 @@ const TAGS = [
 let purify: ReturnType<typeof createDOMPurify> | null = null;
 
 /** One block of markdown as inert HTML: the renderer lets nothing live through, and the sanitiser checks it. */
-export function renderBlock(raw: string): string {
+export function renderBlock({ raw, definitions }: Block): string {
   purify ??= createDOMPurify(window);
-  return purify.sanitize(markdown.parse(raw) as string, {
+  const lexer = new Lexer(markdown.defaults);
+  Object.assign(lexer.tokens.links, definitions);
+  return purify.sanitize(markdown.parser(lexer.lex(raw)), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ['href', 'target', 'rel', 'class', 'align', 'start'],
     // The check of addresses would otherwise be made on these words as well.
     ADD_URI_SAFE_ATTR: ['target', 'rel', 'class', 'align', 'start'],
-    ALLOWED_URI_REGEXP: /^(?:https?:\/\/|mailto:)/i,
+    ALLOWED_URI_REGEXP: /^https?:\/\//i,
   });
 }

@@ -96,6 +96,11 @@ export class Desk implements LinkHost {
     return this.cannotSend !== null && this.connection.sessionError === null;
   }
 
+  /** Whether a line after a dollar sign runs as the person's own command. Nobody has said so before there is a session. */
+  get runsDollarLines(): boolean {
+    return this.session?.settings.runsDollarLines === true;
+  }
+
   // What the person does.
 
   /** Sends what stands in the composer. Where that is not possible yet it stays there, and goes as soon as it is. */
