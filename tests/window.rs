@@ -8,8 +8,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use inspector::model_server::{Answer, ModelServer, Script};
 use placard_tests::{Desktop, ENTER, Home, SOON};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -263,6 +265,54 @@ async fn the_page_can_ask_for_nothing_but_the_hub() {
     desktop
         .evaluate("window.location.href = 'https://example.org/'", vec![])
         .await;
+    let address = desktop
+        .evaluate("return window.location.href", vec![])
+        .await;
+    assert_eq!(address, json!("tauri://localhost"));
+    desktop.close(&home, SOON).await;
+}
+
+/// A stand-in for the system's opener keeps what it is asked to open.
+#[tokio::test]
+async fn a_web_link_opens_in_the_systems_browser_and_the_window_stays() {
+    let answer = "Read [the manual](https://example.org/manual?part=2#b) first.";
+    let server = ModelServer::start(Script::new().then(Answer::new().text([answer])))
+        .expect("a server on loopback");
+    let mut home = Home::new();
+    home.set("PLACARD_MODEL", "deepseek/deepseek-chat");
+    home.set("DEEPSEEK_API_KEY", "key-for-tests");
+    home.set("DEEPSEEK_BASE_URL", &server.openai_base_url());
+    let opened = home.path().join("opened");
+    let opener = home.folder("bin").join("xdg-open");
+    fs::write(
+        &opener,
+        format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{}'\n",
+            opened.display()
+        ),
+    )
+    .expect("the home can be written to");
+    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let usual = std::env::var("PATH").expect("a test has a PATH");
+    home.set(
+        "PATH",
+        &format!("{}:{usual}", home.path().join("bin").display()),
+    );
+    let desktop = Desktop::open(&home).await;
+
+    desktop
+        .type_text("composer", &format!("Where do I begin?{ENTER}"))
+        .await;
+    let link = desktop.find_css("[data-testid=message-assistant] a").await;
+    link.click().await.expect("the link takes a click");
+    let asked = desktop
+        .until("the browser is asked for", async || {
+            fs::read_to_string(&opened)
+                .ok()
+                .filter(|text| text.ends_with('\n'))
+        })
+        .await;
+    assert_eq!(asked, "https://example.org/manual?part=2#b\n");
     let address = desktop
         .evaluate("return window.location.href", vec![])
         .await;

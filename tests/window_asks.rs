@@ -11,50 +11,53 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use inspector::model_server::{Answer, Gate, ModelServer, Script};
-use placard_tests::{Desktop, ENTER, Home, SOON};
+use placard_tests::{Desktop, ENTER, ESCAPE, Home, SOON};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-/// A test that fails, as many do.
-const REPLAY: &str = r#"#!/bin/bash
-printf 'running 12 tests\n...........\n'
-printf 'test replay_equals_live ... \033[31mFAILED\033[0m\n'
-printf '  left:  "caf\033[31m\xef\xbf\xbd\xef\xbf\xbd\033[0m"\n  right: "caf\033[32m\xc3\xa9\033[0m"\n'
-exit 101
-"#;
+/// A check that finds something wrong.
+const CHECK: &str = r"#!/bin/bash
+printf 'reading 96 gauges\n'
+printf 'Tue 04:10  high   3.12 m  \033[32mplausible\033[0m\n'
+printf 'Tue 10:25  low   -4.00 m  \033[31mbelow the sea bed\033[0m\n'
+printf '\033[33m1 of 96 gauges cannot be right: \033[1mnorth pier\033[0m\n'
+exit 2
+";
 
-/// One that goes on until it is stopped.
-const WATCH: &str = r#"#!/bin/bash
-printf '   \033[32mCompiling\033[0m atlas v0.3.0\n    \033[32mFinished\033[0m in 2.41s\n'
-printf 'test replay_equals_live ... \033[32mok\033[0m\n'
+/// A watcher that goes on until it is stopped.
+const LISTEN: &str = r"#!/bin/bash
+printf '\033[34mnorth pier\033[0m  every 10 s\n'
+printf '10:31:00   0.62 m  \033[32msteady\033[0m\n10:31:10   0.62 m  \033[32msteady\033[0m\n'
 sleep 600
-"#;
+";
+
+/// The commands that the model wants, in this order.
+const CHECKS: &str = "./check-tides --day tuesday";
+const REPLACES: &str = "mv gauges.csv gauges.old && ./fetch-gauges > gauges.csv";
+const LISTENS: &str = "./listen north-pier";
 
 fn script(last: &Gate) -> Script {
-    let call = |id: &str, command: &str| {
-        let arguments = json!({"command": command}).to_string();
-        (id.to_owned(), arguments)
+    let step = |words: &str, id: &str, command: &str| {
+        let arguments = json!({ "command": command }).to_string();
+        Answer::new().text([words]).call(id, "bash", [arguments])
     };
-    let (first, replay) = call("m1", "./replay-test");
-    let (second, touch) = call("m2", "git stash && git switch -c fix/split-utf8");
-    let (third, watch) = call("m3", "./watch");
     Script::new()
-        .then(
-            Answer::new()
-                .text(["I will run the test and look at ", "what the log holds."])
-                .call(first, "bash", [replay]),
-        )
-        .then(
-            Answer::new()
-                .text(["A character is split between two reads: `decode` starts afresh on every chunk. I will keep its state."])
-                .call(second, "bash", [touch]),
-        )
-        .then(
-            Answer::new()
-                .text(["Then I will not touch the branch, and only watch the test."])
-                .call(third, "bash", [watch]),
-        )
-        .then(Answer::new().hold(last).text(["Done."]))
+        .then(step(
+            "Let me see which gauges the table was made from.",
+            "m1",
+            CHECKS,
+        ))
+        .then(step(
+            "The **north pier** says four metres below zero, so its file is damaged: `gauges.csv` has to be fetched anew.",
+            "m2",
+            REPLACES,
+        ))
+        .then(step(
+            "The file stays as it is. I will listen to the gauge itself instead.",
+            "m3",
+            LISTENS,
+        ))
+        .then(Answer::new().hold(last).text(["The gauge is sound."]))
 }
 
 /// `[command, pill]` of every card, the pill without its time.
@@ -89,6 +92,20 @@ async fn answer(desktop: &Desktop, command: &str, key: &str) {
         .await;
 }
 
+/// Waits until the cards are these, each `[command, pill]`.
+async fn cards_are(desktop: &Desktop, what: &str, wanted: &[[&str; 2]]) {
+    desktop
+        .until(what, async || {
+            (pills(desktop).await == wanted).then_some(())
+        })
+        .await;
+}
+
+async fn click_composer(desktop: &Desktop) {
+    let composer = desktop.find("composer").await;
+    composer.click().await.expect("the composer takes a click");
+}
+
 #[tokio::test]
 async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus() {
     let last = Gate::new();
@@ -97,61 +114,39 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
     home.set("PLACARD_MODEL", "deepseek/deepseek-chat");
     home.set("DEEPSEEK_API_KEY", "key-for-tests");
     home.set("DEEPSEEK_BASE_URL", &server.openai_base_url());
-    for (name, content) in [("replay-test", REPLAY), ("watch", WATCH)] {
+    for (name, content) in [("check-tides", CHECK), ("listen", LISTEN)] {
         let path = home.work_folder().join(name);
         fs::write(&path, content).expect("a script");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
     }
     let desktop = Desktop::open(&home).await;
-    let prompt = "The replay test fails about once in ten runs. Find out why and fix it.";
+    let prompt = "Tuesday's tide table looks wrong. Where does it go off?";
     desktop
         .type_text("composer", &format!("{prompt}{ENTER}"))
         .await;
 
-    answer(&desktop, "./replay-test", "Enter").await;
-    let branch = "git stash && git switch -c fix/split-utf8";
-    desktop
-        .until("the second command asks", async || {
-            let wanted = [["./replay-test", "exit 101"], [branch, "asks"]]
-                .map(|pair| pair.map(str::to_owned));
-            (pills(&desktop).await == wanted).then_some(())
-        })
-        .await;
-    desktop
-        .find("composer")
-        .await
-        .click()
-        .await
-        .expect("the composer takes a click");
+    answer(&desktop, CHECKS, "Enter").await;
+    let checked = [CHECKS, "exit 2"];
+    let what = "the second command asks";
+    cards_are(&desktop, what, &[checked, [REPLACES, "asks"]]).await;
+    click_composer(&desktop).await;
     desktop.screenshot("window-asks").await;
-    answer(&desktop, branch, "r").await;
-    answer(&desktop, "./watch", "Enter").await;
-    desktop
-        .until("the last command runs", async || {
-            let wanted = [
-                ["./replay-test", "exit 101"],
-                [branch, "refused"],
-                ["./watch", "running"],
-            ];
-            (pills(&desktop).await == wanted.map(|pair| pair.map(str::to_owned))).then_some(())
-        })
-        .await;
+    answer(&desktop, REPLACES, "r").await;
+    answer(&desktop, LISTENS, "Enter").await;
+    let refused = [REPLACES, "refused"];
+    let what = "the last command runs";
+    cards_are(&desktop, what, &[checked, refused, [LISTENS, "running"]]).await;
     desktop
         .until("its output is there", async || {
-            let script = "return document.body.innerText.includes('replay_equals_live ... ok')";
+            let script = "return document.body.innerText.includes('steady')";
             (desktop.evaluate(script, vec![]).await == Value::Bool(true)).then_some(())
         })
         .await;
     desktop.screenshot("window-work").await;
 
     // Stop is one key away from the composer, and ends the whole turn.
-    desktop
-        .find("composer")
-        .await
-        .click()
-        .await
-        .expect("the composer takes a click");
-    desktop.type_text("composer", &placard_tests::ESCAPE.to_string()).await;
+    click_composer(&desktop).await;
+    desktop.type_text("composer", &ESCAPE.to_string()).await;
     desktop
         .until("the turn is stopped", async || {
             pills(&desktop)

@@ -6,10 +6,11 @@
 //!
 //! - `surroundings` reads the process's own state, once.
 //! - `program` puts agent, hub and window together, and takes them apart: no command outlives the window.
-//! - `window` opens the window; `theme` gives its paper the colour of the page's theme.
+//! - `window` opens the window; `theme` gives its paper the colour of the page's theme; `link` sends web links to the system's browser.
 //! - `page` carries the hub's envelopes between the window's page and the hub (`docs/hub.md`).
 
 mod error;
+mod link;
 mod page;
 mod program;
 mod surroundings;

@@ -1,8 +1,9 @@
 //! The main window: its size, its paper, and the only address that it shows.
 
-use tauri::webview::PageLoadEvent;
+use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager, Runtime, Url, WebviewUrl, WebviewWindowBuilder, WindowEvent};
 
+use crate::link;
 use crate::page::WindowPage;
 use crate::theme;
 
@@ -17,6 +18,11 @@ pub(crate) fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<()> {
         .min_inner_size(720.0, 480.0)
         .visible(false)
         .on_navigation(is_our_page)
+        // Every link of the page asks for a window of its own.
+        .on_new_window(|address, _| {
+            link::follow(&address);
+            NewWindowResponse::Deny
+        })
         .on_page_load(|window, load| {
             // A reload: the old page is gone, and whatever is still sent to it would be lost.
             if load.event() == PageLoadEvent::Started {
