@@ -282,14 +282,11 @@ async fn a_web_link_opens_in_the_systems_browser_and_the_window_stays() {
     home.set("PLACARD_MODEL", "deepseek/deepseek-chat");
     home.set("DEEPSEEK_API_KEY", "key-for-tests");
     home.set("DEEPSEEK_BASE_URL", &server.openai_base_url());
-    let opened = home.path().join("opened");
+    let kept = home.path().join("opened");
     let opener = home.folder("bin").join("xdg-open");
     fs::write(
         &opener,
-        format!(
-            "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{}'\n",
-            opened.display()
-        ),
+        format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{}'\n", kept.display()),
     )
     .expect("the home can be written to");
     fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).expect("its mode");
@@ -307,7 +304,7 @@ async fn a_web_link_opens_in_the_systems_browser_and_the_window_stays() {
     link.click().await.expect("the link takes a click");
     let asked = desktop
         .until("the browser is asked for", async || {
-            fs::read_to_string(&opened)
+            fs::read_to_string(&kept)
                 .ok()
                 .filter(|text| text.ends_with('\n'))
         })

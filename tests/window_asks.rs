@@ -120,6 +120,16 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
     }
     let desktop = Desktop::open(&home).await;
+    // The line would go to the provider, so nothing says that a dollar sign makes it a command.
+    let shown = "
+        const words = (name) => document.querySelector(`[data-testid=${name}]`)?.innerText;
+        return [words('model'), (words('empty') + document.querySelector('textarea').placeholder).includes('$')];";
+    desktop
+        .until("the page knows the model", async || {
+            let wanted = json!(["deepseek-chat", false]);
+            (desktop.evaluate(shown, vec![]).await == wanted).then_some(())
+        })
+        .await;
     let prompt = "Tuesday's tide table looks wrong. Where does it go off?";
     desktop
         .type_text("composer", &format!("{prompt}{ENTER}"))

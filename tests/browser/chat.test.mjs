@@ -42,6 +42,15 @@ describe('the chat in a browser', () => {
     assert.deepEqual([...chat.origins], [server.address.origin], 'nothing is loaded from elsewhere');
   });
 
+  test('without a model the first page says so and offers commands', async () => {
+    const chat = await ChatPage.open(await context({ colorScheme: 'light' }), server.address);
+    await chat.part('model').filter({ hasText: 'offline' }).waitFor();
+    await chat.part('empty').getByRole('button', { name: '$ ls' }).click();
+    assert.equal(await chat.part('composer').inputValue(), '$ ls');
+    assert.match(await chat.part('composer').getAttribute('placeholder'), /\$/);
+    await chat.screenshot('browser-first-start');
+  });
+
   test('a page loaded again in mid-run goes on with the same card', async () => {
     const chat = await ChatPage.open(await context(), server.address);
     // Each number is printed when the test says so, by a file.
