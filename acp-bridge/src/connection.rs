@@ -17,9 +17,9 @@ use agent_client_protocol::{
 };
 use agent_core::Agent;
 use agent_core::agent::{Opened, Registration};
-use agent_core::session::live::Session;
+use agent_core::session::live::{EndedTurn, Session};
 use futures::Stream;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use terminal_card::Capability;
 use tokio::task::JoinHandle;
 
@@ -114,6 +114,7 @@ impl Sessions {
             );
         }
         let id = SessionId::new(session.id().as_str());
+        let model = session.model_name();
         let mut state = self.state();
         let viewer = Viewer {
             session: id.clone(),
@@ -130,7 +131,7 @@ impl Sessions {
                 _registration: registration,
             },
         );
-        Ok(NewSessionResponse::new(id))
+        Ok(NewSessionResponse::new(id).meta(model_meta(&model)))
     }
 
     /// Takes the prompt before the next message is read, so that a cancel right behind it is this turn's.
@@ -155,8 +156,8 @@ impl Sessions {
             let withdrawn = responder.cancellation();
             let turn = slot.run(text);
             tokio::pin!(turn);
-            let end = tokio::select! {
-                end = &mut turn => end,
+            let EndedTurn { end, slot } = tokio::select! {
+                ended = &mut turn => ended,
                 () = withdrawn.cancelled() => {
                     session.cancel();
                     turn.await
@@ -171,6 +172,8 @@ impl Sessions {
                     end.error.unwrap_or_else(|| "the turn failed".to_owned()),
                 )),
             };
+            // In this order: a client may send its next prompt the moment it has the answer.
+            drop(slot);
             if responder.respond_with_result(answer).is_err() {
                 tracing::debug!("the client was gone before its prompt was answered");
             }
@@ -253,6 +256,11 @@ pub(crate) async fn run(
             Ok(())
         })
         .await
+}
+
+/// What the session runs with, for our own window: the protocol's own options come with the choice of a model.
+fn model_meta(model: &str) -> Map<String, Value> {
+    Map::from_iter([("placard".to_owned(), json!({"model": model}))])
 }
 
 fn dialect(request: &InitializeRequest) -> Dialect {

@@ -28,16 +28,13 @@ pub enum BridgeError {
     Connection(String),
 }
 
-/// Serves one client over a stream of both directions, as an agent inside the client's own program does. The error is in
-/// words, since it goes to a client that knows no types of ours.
-pub async fn serve_stream<S>(agent: Agent, stream: S) -> Result<(), String>
+/// Serves one client over a stream of both directions, as an agent inside the client's own program does.
+pub async fn serve_stream<S>(agent: Agent, stream: S) -> Result<(), BridgeError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (input, output) = tokio::io::split(stream);
-    serve(agent, input, output)
-        .await
-        .map_err(|error| error.to_string())
+    serve(agent, input, output).await
 }
 
 /// Serves one client over a pair of byte streams (one JSON message a line) until the client closes its side; then

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::{Sink, SinkExt as _, Stream};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
@@ -113,24 +112,29 @@ impl Outbox {
     }
 }
 
-/// The SDK quotes parameters that do not fit in its error. They may hold secrets, and clients log errors.
+/// The SDK explains its errors with what the client sent: parameters that do not fit, a method that came too early. They may
+/// hold secrets, and clients log errors. Our own errors say all in their message.
 fn without_echo(line: String) -> String {
-    const SUSPECT: &str = r#""phase":"deserialization""#;
-    if !line.contains(SUSPECT) {
+    let is_error = |line: &str| line.contains(r#""error":{"#) && line.contains(r#""data":"#);
+    if !is_error(&line) {
         return line;
     }
     let Ok(mut message) = serde_json::from_str::<Value>(&line) else {
         return line;
     };
-    // Anything else with these words in it is a command's output.
-    let Some(error) = message.get_mut("error").and_then(Value::as_object_mut) else {
+    // Anything with a method in it is a message of ours whose text only looks so.
+    if message.get("method").is_some() {
         return line;
-    };
-    error.remove("data");
-    error.insert(
-        "message".to_owned(),
-        "Invalid params: they do not fit the method's schema".into(),
-    );
+    }
+    if let Some(error) = message.get_mut("error").and_then(Value::as_object_mut) {
+        error.remove("data");
+        if error.get("code") == Some(&json!(-32602))
+            && error.get("message") == Some(&json!("Invalid params"))
+        {
+            let message = "Invalid params: they do not fit the method's schema";
+            error.insert("message".to_owned(), message.into());
+        }
+    }
     message.to_string()
 }
 
@@ -265,7 +269,8 @@ fn judge(line: RawLine) -> Judgement {
     if text.trim().is_empty() {
         return Judgement::Blank;
     }
-    match serde_json::from_str::<IgnoredAny>(&text) {
+    // As the SDK reads it: what only a more lenient reader takes, it would answer with the whole line.
+    match serde_json::from_str::<Value>(&text) {
         Ok(_) => Judgement::Message(text),
         // The place, never the words: they may be secrets.
         Err(error) => Judgement::Wrong(format!(

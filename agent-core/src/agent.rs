@@ -20,6 +20,9 @@ use crate::tool::{Tool, Toolbox};
 /// How long a shutdown waits for sessions that do not end.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
+/// How long a shutdown waits for the store to put its files in order.
+const STORE_CLOSE: Duration = Duration::from_millis(150);
+
 /// Milliseconds of Unix time, from wherever the program takes its time.
 pub type Clock = fn() -> u64;
 
@@ -201,8 +204,13 @@ impl Agent {
         if tokio::time::timeout(SHUTDOWN, all).await.is_err() {
             tracing::warn!("some sessions did not end in time");
         }
-        if let Some(store) = self.inner.store.store.get() {
-            store.close().await;
+        if let Some(store) = self.inner.store.store.get()
+            && tokio::time::timeout(STORE_CLOSE, store.close())
+                .await
+                .is_err()
+        {
+            // What was acknowledged is durable all the same.
+            tracing::warn!("the store is busy and was left as it is");
         }
     }
 }

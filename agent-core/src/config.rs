@@ -7,7 +7,7 @@ mod document;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::model::name::{ModelName, ModelNameError};
 use crate::surroundings::Surroundings;
@@ -139,11 +139,20 @@ pub enum Mistake {
     Model(ModelNameError),
 }
 
+/// The bytes of a file. Of what is no file nothing is read: a pipe would keep the program waiting for ever.
+fn read_regular(file: &Path) -> io::Result<Vec<u8>> {
+    if std::fs::metadata(file)?.is_file() {
+        std::fs::read(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
 impl Config {
     /// Reads `config.toml`, which need not be there, and the variables that override it.
     pub fn load(surroundings: &Surroundings) -> Result<Self, ConfigError> {
         let file = surroundings.config_dir.join(FILE_NAME);
-        let settings = match std::fs::read(&file) {
+        let settings = match read_regular(&file) {
             Ok(bytes) => document::read(&bytes).map_err(|(line, mistake)| ConfigError::Line {
                 path: file.clone(),
                 line,

@@ -1,4 +1,4 @@
-//! The agent: sessions and their event log, stores, turns, models, tools, shell, permissions.
+//! What an agent is made of, before any protocol: a log that tells everything, the turns that write it, and the tools that act.
 //!
 //! A front (the ACP bridge) opens a [`Session`](session::live::Session) through the [`Agent`], hands it prompts, and shows the
 //! [`Update`](session::update::Update)s that come back. A [`turn`] asks the [`model`] for answers and runs the [`tool`]s that they call;

@@ -1,4 +1,4 @@
-//! A session: an append-only log of events under a header, and the one turn that may run at a time.
+//! Sessions: what is written of one, and what works on it while it is open.
 
 pub mod event;
 pub mod live;

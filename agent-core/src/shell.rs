@@ -7,5 +7,6 @@ pub mod command;
 pub mod control;
 pub mod environment;
 pub mod exit;
+mod stray;
 pub mod supervisor;
 pub mod terminal;

@@ -12,7 +12,7 @@ use crate::session::{SessionHeader, SessionId};
 
 /// A store of session logs.
 ///
-/// A session exists if and only if it has a stored event. A fault is never reported as absence.
+/// A store knows a session from its first append on, not before. What it cannot find out is an error, never "there is none".
 #[async_trait]
 pub trait SessionStore: Send + Sync + std::fmt::Debug {
     /// Appends events, which follow the stored ones without a gap; the first append creates the session.

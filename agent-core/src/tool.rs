@@ -49,6 +49,9 @@ impl Place {
 pub struct ToolContext<'a> {
     /// Where the session stands.
     pub place: &'a Place,
+    /// The person allowed this very call, or the model's calls need no permission. Otherwise only what needs none may be
+    /// done, as it stands when it is done.
+    pub permitted: bool,
     /// Where a command's output goes: the terminal of the call's presentation.
     pub terminal: TerminalOutput,
     /// Fired when the call must end.

@@ -6,6 +6,8 @@ mod instructions;
 mod step;
 pub mod transcript;
 
+use std::time::Duration;
+
 use tokio_util::sync::CancellationToken;
 
 use crate::session::event::{EventKind, Trigger, TurnEndReason};
@@ -48,6 +50,9 @@ impl From<StoreError> for Break {
     }
 }
 
+/// How long a turn that was cancelled waits for the store.
+const PATIENCE_AFTER_CANCEL: Duration = Duration::from_millis(200);
+
 /// What a call that was broken off leaves as its result, so that the model knows and providers accept the transcript.
 const BROKEN_OFF: &str = "This call was broken off before it had a result.";
 
@@ -69,16 +74,33 @@ pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationTo
         },
         Err(Break::Fault(message)) => TurnEnd::failed(message),
     };
-    if let Err(error) = close(session, &end).await {
-        // What the person is told: a turn that looks saved but is not would be worse than its own outcome.
+    close(session, &end).await;
+    let saving = save(session);
+    let saved = match end.reason {
+        // Who has cancelled does not wait for a store that is busy; what is not saved now is saved with the next events.
+        TurnEndReason::Cancelled | TurnEndReason::Disposed => {
+            match tokio::time::timeout(PATIENCE_AFTER_CANCEL, saving).await {
+                Ok(saved) => saved,
+                Err(_) => return end,
+            }
+        }
+        _ => saving.await,
+    };
+    if let Err(error) = saved {
         tracing::error!(session = %session.id, %error, "the end of a turn was not saved");
-        end = TurnEnd::failed(end.error.unwrap_or_else(|| error.to_string()));
+        // A cancel stays one. Else: a turn that looks saved but is not would be worse than its own outcome.
+        if !matches!(
+            end.reason,
+            TurnEndReason::Cancelled | TurnEndReason::Disposed
+        ) {
+            end = TurnEnd::failed(end.error.unwrap_or_else(|| error.to_string()));
+        }
     }
     end
 }
 
-/// Appends what balance owes, tells whoever watches of calls that got no result, and saves.
-async fn close(session: &Inner, end: &TurnEnd) -> Result<(), StoreError> {
+/// Appends what balance owes, and tells whoever watches of calls that got no result.
+async fn close(session: &Inner, end: &TurnEnd) {
     let mut log = session.log.lock().await;
     if let Some(message) = &end.error {
         log.append(
@@ -89,15 +111,18 @@ async fn close(session: &Inner, end: &TurnEnd) -> Result<(), StoreError> {
         );
     }
     for owed in closing_events(log.events(), BROKEN_OFF, end.reason) {
-        if let EventKind::ToolResult { call_id, .. } = &owed {
+        let broken_off = match &owed {
+            EventKind::ToolResult { call_id, .. } => Some(call_id.clone()),
+            _ => None,
+        };
+        log.append(owed, (session.clock)());
+        if let Some(call_id) = broken_off {
             session.updates.send(Update::CallEnded {
-                call_id: call_id.clone(),
+                call_id,
                 presentation: Box::new(ResultPresentation::failed(BROKEN_OFF)),
             });
         }
-        log.append(owed, (session.clock)());
     }
-    log.save(session.store.get().await?).await
 }
 
 async fn steps(
@@ -118,7 +143,7 @@ async fn steps(
     if cancel.is_cancelled() {
         return Err(Break::Cancelled);
     }
-    save(session).await?;
+    save_unless_cancelled(session, cancel).await?;
     let model = session
         .model()
         .await
@@ -151,4 +176,12 @@ async fn append(session: &Inner, kinds: impl IntoIterator<Item = EventKind>) {
 async fn save(session: &Inner) -> Result<(), StoreError> {
     let mut log = session.log.lock().await;
     log.save(session.store.get().await?).await
+}
+
+/// Makes durable what was appended; a cancel does not wait for a store that is busy.
+async fn save_unless_cancelled(session: &Inner, cancel: &CancellationToken) -> Result<(), Break> {
+    tokio::select! {
+        saved = save(session) => saved.map_err(Break::from),
+        () = cancel.cancelled() => Err(Break::Cancelled),
+    }
 }

@@ -94,7 +94,8 @@ impl Stage {
             .begin_turn()
             .unwrap()
             .run(prompt.to_owned())
-            .await;
+            .await
+            .end;
         (end.reason, end.error)
     }
 }
@@ -200,7 +201,7 @@ async fn a_cancel_in_mid_answer_keeps_what_was_said_and_the_next_turn_is_accepte
     let updates = &mut stage.opened.as_mut().unwrap().updates;
     assert!(matches!(updates.next().await, Update::Text(text) if text == "So far"));
     session.cancel();
-    assert_eq!(turn.await.unwrap().reason, TurnEndReason::Cancelled);
+    assert_eq!(turn.await.unwrap().end.reason, TurnEndReason::Cancelled);
     let events = session.events().await;
     assert_balanced(&events);
     assert_eq!(
@@ -234,7 +235,7 @@ async fn a_cancel_in_mid_command_answers_the_calls_that_never_ran() {
         tokio::task::yield_now().await;
     }
     session.cancel();
-    assert_eq!(turn.await.unwrap().reason, TurnEndReason::Cancelled);
+    assert_eq!(turn.await.unwrap().end.reason, TurnEndReason::Cancelled);
     let events = session.events().await;
     assert_balanced(&events);
     let results = shape(&events)
@@ -387,7 +388,8 @@ async fn a_viewer_that_is_gone_changes_neither_turn_nor_log() {
         .begin_turn()
         .unwrap()
         .run("$ echo unseen".into())
-        .await;
+        .await
+        .end;
     assert_eq!(end.reason, TurnEndReason::Completed);
     session.shown().await;
     assert_balanced(&session.events().await);
@@ -409,7 +411,7 @@ async fn a_shutdown_disposes_of_what_runs_and_leaves_a_balanced_log() {
         tokio::task::yield_now().await;
     }
     stage.agent.shutdown().await;
-    assert_eq!(turn.await.unwrap().reason, TurnEndReason::Disposed);
+    assert_eq!(turn.await.unwrap().end.reason, TurnEndReason::Disposed);
     assert_eq!(session.begin_turn().unwrap_err(), PromptError::Closed);
     let store = SqliteStore::open(&stage.folder.path().join("data/sessions.sqlite"))
         .await
@@ -470,13 +472,64 @@ async fn unknown_events_of_a_newer_build_come_back_word_for_word() {
         store.load(&header.id).await.unwrap(),
         Some((header.clone(), vec![news.clone()]))
     );
-    // A second writer's event of the same number is refused, whole.
-    let error = store
+    // Tried again because its answer was lost, it is stored once; a second writer's event of the same number is refused.
+    store
         .append(&header, std::slice::from_ref(&news))
         .await
-        .unwrap_err();
+        .unwrap();
+    let other = Event {
+        at: 2,
+        what: Entry::Known(EventKind::StepEnd),
+        ..news.clone()
+    };
+    let error = store.append(&header, &[other]).await.unwrap_err();
     assert!(
         matches!(error, StoreError::OutOfOrder { seq: 0, .. }),
         "{error}"
     );
+    assert_eq!(
+        store.load(&header.id).await.unwrap(),
+        Some((header, vec![news]))
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_that_was_cancelled_does_not_run_with_the_next_one() {
+    let stage = Stage::new(&[], Some(Arc::new(MemoryStore::default())));
+    let session = stage.session();
+    let slot = session.begin_turn().unwrap();
+    session.cancel();
+    assert_eq!(
+        slot.run("$ touch withdrawn".into()).await.end.reason,
+        TurnEndReason::Cancelled
+    );
+    assert_eq!(
+        stage.turn("$ touch wanted").await,
+        (TurnEndReason::Completed, None)
+    );
+    let made = |name: &str| stage.folder.path().join("work").join(name).exists();
+    assert_eq!((made("withdrawn"), made("wanted")), (false, true));
+}
+
+#[tokio::test]
+async fn a_session_takes_no_prompt_before_the_one_before_it_was_answered() {
+    let stage = Stage::new(&[], Some(Arc::new(MemoryStore::default())));
+    let session = stage.session();
+    let ended = session.begin_turn().unwrap().run("hello".into()).await;
+    session.when_idle().await;
+    assert_eq!(session.begin_turn().unwrap_err(), PromptError::Busy);
+    drop(ended);
+    drop(session.begin_turn().unwrap());
+}
+
+#[tokio::test]
+async fn programs_that_open_a_new_store_together_all_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..5 {
+        let path = folder.path().join(format!("{round}.sqlite"));
+        let opening = (0..8).map(|_| SqliteStore::open(&path));
+        for store in futures::future::join_all(opening).await {
+            store.unwrap().close().await;
+        }
+    }
 }

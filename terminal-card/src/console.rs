@@ -2,8 +2,8 @@
 
 const INFO_STRING: &str = "console";
 
-/// A Markdown block that shows `text` as console output. Its fence is longer than any run of backticks in the text, so nothing in the
-/// text can end it.
+/// A Markdown block that shows `text` as console output. However many backticks stand together in the text, the fence has
+/// one more, so nothing in it ends the block.
 pub fn console_block(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,7 +1,7 @@
 //! What an agent writes for a card: the inside of `_meta`, and the block that says where the card stands.
 //!
-//! `terminal_info` and the terminal block ride on the `tool_call`; output and exit ride on `tool_call_update`s, the exit together with the
-//! final status. Each map here is a whole `_meta`, or part of one: several are put together with [`Map::extend`].
+//! Put [`info`] and [`content`] on the message that announces the call, [`output`] on as many updates as there are pieces, and
+//! [`exit`] on the last one, beside the status. Each map here is a whole `_meta`, or part of one: several are put together with [`Map::extend`].
 
 use serde_json::{Map, Value, json};
 

@@ -36,6 +36,15 @@ impl Editor {
         }
     }
 
+    /// Speaks to a program that was started otherwise.
+    pub fn from(program: Program) -> Self {
+        Self {
+            program,
+            frames: Vec::new(),
+            last_id: 0,
+        }
+    }
+
     /// Starts the program and introduces a client with these capabilities.
     pub async fn connect(home: &Home, capabilities: Value) -> Self {
         let mut editor = Self::start(home);

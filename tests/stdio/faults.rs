@@ -24,6 +24,22 @@ async fn new_session_error(editor: &mut Editor, cwd: &str) -> Value {
 }
 
 #[tokio::test]
+async fn what_comes_before_the_introduction_is_not_quoted_either() {
+    let home = Home::new();
+    let mut editor = Editor::start(&home);
+    let answer = editor.call("s3cret/method", json!({"s3cret": 1})).await;
+    assert!(answer.get("error").is_some(), "{answer}");
+    assert!(!answer.to_string().contains("s3cret"), "{answer}");
+    editor
+        .call(
+            "initialize",
+            json!({"protocolVersion": 1, "clientCapabilities": draws_cards()}),
+        )
+        .await;
+    goes_on(editor, &home).await;
+}
+
+#[tokio::test]
 async fn a_folder_that_cannot_be_a_sessions_is_named_with_the_reason() {
     let home = Home::new();
     std::fs::write(home.work_folder().join("file"), "").unwrap();
@@ -54,6 +70,8 @@ async fn garbage_is_answered_without_an_echo_and_the_connection_goes_on() {
     let mut editor = Editor::connect(&home, draws_cards()).await;
     for (line, code) in [
         ("hello s3cret", -32700),
+        (r#"{"s3cret": "\ud800"}"#, -32700),
+        (r#"{"s3cret": 1e999}"#, -32700),
         ("[1, 2, \"s3cret\"]", -32600),
         ("17", -32600),
         (
@@ -137,6 +155,11 @@ async fn an_unknown_provider_is_named_with_those_that_there_are() {
         message.contains("skynet") && message.contains("deepseek") && message.contains("anthropic"),
         "{message}"
     );
+    // It goes on: what needs no session is answered as ever, and the error stays the same.
+    let unknown = editor.call("no/such", json!({})).await;
+    assert_eq!(unknown["error"]["code"], -32601);
+    let again = new_session_error(&mut editor, home.work_folder().to_str().unwrap()).await;
+    assert_eq!(again, error);
     editor.close(Duration::from_secs(5)).await;
 }
 

@@ -29,6 +29,18 @@ async fn turn(server: &ModelServer, variables: [(&str, &str); 3]) -> (Editor, St
         editor.response(id).await["result"],
         json!({"stopReason": "end_turn"})
     );
+    let calls = editor.calls(&session);
+    let (first, last) = (&calls[0], calls.last().unwrap());
+    assert_eq!(first["title"], "seq 1 3");
+    assert_eq!(
+        first["_meta"]["terminal_info"],
+        json!({"terminal_id": "terminal-call-1", "cwd": home.work_folder()})
+    );
+    assert_eq!(last["status"], "completed");
+    assert_eq!(
+        last["_meta"]["terminal_exit"],
+        json!({"terminal_id": "terminal-call-1", "exit_code": 0, "signal": null})
+    );
     assert_eq!(editor.printed(&session), "1\r\n2\r\n3\r\n");
     assert_eq!(editor.said(&session), "Let me count.Three.");
     assert_eq!(server.requests().len(), 2);

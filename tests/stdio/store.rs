@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use placard_tests::Home;
 use pretty_assertions::assert_eq;
+use serde_json::json;
 
 use crate::editor::{Editor, draws_cards};
 
@@ -43,4 +44,100 @@ async fn a_store_that_cannot_be_used_fails_the_turn_by_name_and_the_session_stay
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     assert!(home.work_folder().join("ran").exists());
     editor.close(Duration::from_secs(5)).await;
+}
+
+/// A disk that is full for a while, by the one limit that works for root too.
+#[tokio::test]
+async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
+    let home = Home::new();
+    let start = "trap '' XFSZ; exec \"$0\" acp";
+    let placard = placard_tests::binary("placard");
+    let mut editor = Editor::from(placard_tests::Program::start(
+        &home,
+        std::path::Path::new("/bin/bash"),
+        &["-c", start, &placard.display().to_string()],
+    ));
+    editor
+        .call(
+            "initialize",
+            json!({"protocolVersion": 1, "clientCapabilities": draws_cards()}),
+        )
+        .await;
+    let session = editor.session(&home.work_folder()).await;
+    editor.turn(&session, "$ true").await;
+
+    let pid = editor
+        .program
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(rustix::process::Pid::from_raw);
+    let limit = |bytes: Option<u64>| {
+        let limit = rustix::process::Rlimit {
+            current: bytes,
+            maximum: None,
+        };
+        rustix::process::prlimit(pid, rustix::process::Resource::Fsize, limit).unwrap();
+    };
+    limit(Some(40 * 1024));
+    let prompt = format!(
+        "$ seq 20000; touch {}",
+        home.work_folder().join("full").display()
+    );
+    let answer = editor.turn(&session, &prompt).await;
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cannot be saved"), "{message}");
+
+    limit(None);
+    for name in ["again", "and-again"] {
+        let answer = editor.turn(&session, &format!("$ touch {name}")).await;
+        assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+        assert!(home.work_folder().join(name).exists());
+    }
+    let fresh = editor.session(&home.work_folder()).await;
+    let answer = editor.turn(&fresh, "$ true").await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    editor.close(Duration::from_secs(5)).await;
+}
+
+/// Another program that holds the store must not keep a cancel waiting, nor the end.
+#[tokio::test]
+async fn a_store_that_is_busy_keeps_neither_cancel_nor_end_waiting() {
+    let home = Home::alone();
+    let mut editor = Editor::connect(&home, draws_cards()).await;
+    let session = editor.session(&home.work_folder()).await;
+    editor.turn(&session, "$ true").await;
+    let file = home.data_folder().join("sessions.sqlite");
+    let mut other = placard_tests::Program::start(
+        &home,
+        std::path::Path::new("python3"),
+        &[
+            "-c",
+            "import sqlite3, sys\n\
+             c = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
+             c.execute('BEGIN IMMEDIATE')\n\
+             print('held', flush=True)\n\
+             sys.stdin.read()",
+            &file.display().to_string(),
+        ],
+    );
+    assert_eq!(
+        other.next_line(placard_tests::SOON).await.as_deref(),
+        Some("held")
+    );
+
+    let id = editor.prompt(&session, "$ touch ran").await;
+    let begun = std::time::Instant::now();
+    editor.cancel(&session).await;
+    let answer = editor.response(id).await;
+    assert_eq!(answer["result"], json!({"stopReason": "cancelled"}));
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        begun.elapsed()
+    );
+    editor.prompt(&session, "$ touch ran").await;
+    editor.close(Duration::from_secs(1)).await;
+    assert!(!home.work_folder().join("ran").exists());
+    other.close_stdin();
+    other.ended(placard_tests::SOON).await;
 }

@@ -315,10 +315,7 @@ fn a_file_that_cannot_be_read() {
     let error = Config::load(&surroundings).unwrap_err().to_string();
     assert_eq!(
         error,
-        format!(
-            "cannot read {}: Is a directory (os error 21)",
-            file.display()
-        )
+        format!("cannot read {}: it is not a regular file", file.display())
     );
 }
 

@@ -1,7 +1,8 @@
 //! A session at work: its log, its one turn, and what its commands left running.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
@@ -17,17 +18,19 @@ use crate::surroundings::Environment;
 use crate::tool::{Place, Toolbox};
 use crate::turn::{self, TurnEnd};
 
+/// How long the end of a session waits for the store: what waits with it is the end of the program.
+const LAST_TRY: Duration = Duration::from_millis(150);
+
 /// What the commands of a session left running. It ends with the session.
 #[derive(Debug, Default)]
 pub struct LeftBehind(Mutex<Vec<LeftRunning>>);
 
 impl LeftBehind {
-    /// Keeps it until the session ends.
+    /// Keeps it until the session ends; lets go of what has ended since.
     pub fn keep(&self, left: LeftRunning) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(left);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|left| !left.is_over());
+        all.push(left);
     }
 
     async fn end_all(&self) {
@@ -58,16 +61,52 @@ pub(crate) struct Inner {
     /// Fired when the session is closed.
     pub(crate) closed: CancellationToken,
     model: OnceCell<Arc<dyn Model>>,
-    running: Mutex<Option<CancellationToken>>,
+    turn: Mutex<TurnState>,
     became_idle: Notify,
 }
 
 impl Inner {
+    fn turn(&self) -> MutexGuard<'_, TurnState> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn_ended(&self) {
+        self.turn().cancel = None;
+        self.became_idle.notify_waiters();
+    }
+
+    /// One more try for events that a store would not take.
+    async fn save_what_is_left(&self) {
+        let mut log = self.log.lock().await;
+        if log.unsaved() == 0 {
+            return;
+        }
+        let saving = async { log.save(self.store.get().await?).await };
+        match tokio::time::timeout(LAST_TRY, saving).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::error!(session = %self.id, %error, "the last events of a session were not saved");
+            }
+            Err(_) => {
+                tracing::error!(session = %self.id, "the last events of a session were not saved: the store is busy");
+            }
+        }
+    }
+
     /// The session's model, set up at its first use. A failure is not kept: the person may mend the cause.
     pub(crate) async fn model(&self) -> Result<Arc<dyn Model>, ModelSetupError> {
         let open = || async { model::open(&self.config.model, &self.config, &self.environment) };
         self.model.get_or_try_init(open).await.cloned()
     }
+}
+
+/// Where a session's one turn stands.
+#[derive(Debug, Default)]
+struct TurnState {
+    /// Somebody has the turn: from the prompt to its answer.
+    taken: bool,
+    /// Ends it, while it runs.
+    cancel: Option<CancellationToken>,
 }
 
 /// What a session is made of.
@@ -125,7 +164,7 @@ impl Session {
                 left_behind: LeftBehind::default(),
                 closed: CancellationToken::new(),
                 model: OnceCell::new(),
-                running: Mutex::new(None),
+                turn: Mutex::default(),
                 became_idle: Notify::new(),
             }),
         }
@@ -136,22 +175,26 @@ impl Session {
         &self.inner.id
     }
 
+    /// The model's name, as the person wrote it.
+    pub fn model_name(&self) -> String {
+        self.inner.config.model.to_string()
+    }
+
     /// Takes the session for one turn. From now on a cancel is this turn's, so whoever reads a prompt and a cancel
     /// behind each other calls this before reading on.
     pub fn begin_turn(&self) -> Result<TurnSlot, PromptError> {
         if self.inner.closed.is_cancelled() {
             return Err(PromptError::Closed);
         }
-        let mut running = self
-            .inner
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if running.is_some() {
+        let mut turn = self.inner.turn();
+        if turn.taken {
             return Err(PromptError::Busy);
         }
         let cancel = self.inner.closed.child_token();
-        *running = Some(cancel.clone());
+        *turn = TurnState {
+            taken: true,
+            cancel: Some(cancel.clone()),
+        };
         Ok(TurnSlot {
             session: Arc::clone(&self.inner),
             cancel,
@@ -160,27 +203,16 @@ impl Session {
 
     /// Cancels the running turn; nothing while idle.
     pub fn cancel(&self) {
-        if let Some(cancel) = &*self
-            .inner
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
+        if let Some(cancel) = &self.inner.turn().cancel {
             cancel.cancel();
         }
     }
 
-    /// Resolves when no turn runs and no event waits to be stored.
+    /// Resolves when no turn runs.
     pub async fn when_idle(&self) {
         loop {
             let notified = self.inner.became_idle.notified();
-            if self
-                .inner
-                .running
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .is_none()
-            {
+            if self.inner.turn().cancel.is_none() {
                 return;
             }
             notified.await;
@@ -192,6 +224,7 @@ impl Session {
         self.inner.closed.cancel();
         self.when_idle().await;
         self.inner.left_behind.end_all().await;
+        self.inner.save_what_is_left().await;
     }
 
     /// Resolves when the viewer has shown everything that happened so far; at once when there is no viewer any more.
@@ -208,34 +241,45 @@ impl Session {
     }
 }
 
-/// The right to run one turn of a session. Dropped unused, the session is idle again.
+/// The right to run one turn of a session. Until it is dropped the session takes no other prompt.
 #[derive(Debug)]
 pub struct TurnSlot {
     session: Arc<Inner>,
     cancel: CancellationToken,
 }
 
+/// A turn that has ended, and whose end may still have to be told.
+#[derive(Debug)]
+pub struct EndedTurn {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// Keeps the session from taking another prompt before this one was answered.
+    pub slot: Option<TurnSlot>,
+}
+
 impl TurnSlot {
     /// Runs the turn to its end, which is in the log when this returns. The turn goes on when the future is dropped:
     /// a client that is gone ends a turn by closing the session, not by not listening.
-    pub async fn run(self, prompt: String) -> TurnEnd {
-        let task =
-            tokio::spawn(async move { turn::run(&self.session, prompt, &self.cancel).await });
-        match task.await {
-            Ok(end) => end,
-            // `turn::run` contains panics of tools, models and presenters; this is the runtime going down.
-            Err(error) => TurnEnd::failed(format!("the turn was broken off: {error}")),
-        }
+    pub async fn run(self, prompt: String) -> EndedTurn {
+        let task = tokio::spawn(async move {
+            let end = turn::run(&self.session, prompt, &self.cancel).await;
+            self.session.turn_ended();
+            EndedTurn {
+                end,
+                slot: Some(self),
+            }
+        });
+        // `turn::run` contains panics of tools, models and presenters; an error here is the runtime going down.
+        task.await.unwrap_or_else(|error| EndedTurn {
+            end: TurnEnd::failed(format!("the turn was broken off: {error}")),
+            slot: None,
+        })
     }
 }
 
 impl Drop for TurnSlot {
     fn drop(&mut self) {
-        *self
-            .session
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *self.session.turn() = TurnState::default();
         self.session.became_idle.notify_waiters();
     }
 }

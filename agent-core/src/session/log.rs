@@ -2,7 +2,9 @@
 
 use crate::session::SessionHeader;
 use crate::session::event::{Entry, Event, EventKind, TurnEndReason};
+use crate::shell::exit::Exit;
 use crate::store::{SessionStore, StoreError};
+use crate::tool::bash;
 
 /// A session's events, those not yet stored included.
 #[derive(Debug)]
@@ -60,18 +62,26 @@ impl SessionLog {
     }
 }
 
-/// What must still be appended, in order, so that every call has its result, every step and turn its end.
+/// What must still be appended, in order, so that every command has its exit, every call its result, every step and turn
+/// its end.
 /// Decided from the log alone. Empty when the log is balanced.
 pub fn closing_events(events: &[Event], result: &str, reason: TurnEndReason) -> Vec<EventKind> {
-    let mut open_calls: Vec<&str> = Vec::new();
+    let mut open_calls: Vec<(&str, bool)> = Vec::new();
     let mut step_open = false;
     let mut turn_open = false;
     for kind in events.iter().filter_map(|event| event.what.known()) {
         match kind {
             EventKind::TurnStart { .. } => turn_open = true,
             EventKind::StepStart => step_open = true,
-            EventKind::ToolCall { call_id, .. } => open_calls.push(call_id),
-            EventKind::ToolResult { call_id, .. } => open_calls.retain(|open| open != call_id),
+            EventKind::ToolCall { call_id, name, .. } => {
+                open_calls.push((call_id, name == bash::NAME));
+            }
+            // Its exit is known, only its result is not.
+            EventKind::TerminalExit { call_id, .. } => open_calls
+                .iter_mut()
+                .filter(|(open, _)| open == call_id)
+                .for_each(|(_, owes_exit)| *owes_exit = false),
+            EventKind::ToolResult { call_id, .. } => open_calls.retain(|(open, _)| open != call_id),
             EventKind::StepEnd => step_open = false,
             EventKind::TurnEnd { .. } => turn_open = false,
             _ => {}
@@ -79,11 +89,19 @@ pub fn closing_events(events: &[Event], result: &str, reason: TurnEndReason) -> 
     }
     open_calls
         .into_iter()
-        .map(|call_id| EventKind::ToolResult {
-            call_id: call_id.to_owned(),
-            content: result.to_owned(),
-            is_error: true,
-            output_ref: None,
+        .flat_map(|(call_id, owes_exit)| {
+            let exit = owes_exit.then(|| EventKind::TerminalExit {
+                call_id: call_id.to_owned(),
+                exit: Exit::Unknown,
+                output_ref: None,
+            });
+            let result = EventKind::ToolResult {
+                call_id: call_id.to_owned(),
+                content: result.to_owned(),
+                is_error: true,
+                output_ref: None,
+            };
+            exit.into_iter().chain([result])
         })
         .chain(step_open.then_some(EventKind::StepEnd))
         .chain(turn_open.then_some(EventKind::TurnEnd { reason }))
@@ -127,6 +145,14 @@ mod tests {
         }
     }
 
+    fn exit(id: &str) -> EventKind {
+        EventKind::TerminalExit {
+            call_id: id.into(),
+            exit: Exit::Unknown,
+            output_ref: None,
+        }
+    }
+
     #[test]
     fn what_is_owed_is_read_from_the_log() {
         let start = EventKind::TurnStart {
@@ -146,7 +172,16 @@ mod tests {
                     call("b"),
                     result("a", "done"),
                 ],
-                vec![result("b", "lost"), EventKind::StepEnd, end.clone()],
+                vec![
+                    exit("b"),
+                    result("b", "lost"),
+                    EventKind::StepEnd,
+                    end.clone(),
+                ],
+            ),
+            (
+                vec![start.clone(), EventKind::StepStart, call("a"), exit("a")],
+                vec![result("a", "lost"), EventKind::StepEnd, end.clone()],
             ),
             (
                 vec![start, EventKind::StepStart, EventKind::StepEnd, end],

@@ -10,12 +10,15 @@ use pty_process::{OwnedReadPty, Size};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Order, Report, line};
 use super::environment;
 use super::exit::Exit;
+use super::stray;
 use super::supervisor::{PROCESS_NAME, SUPERVISE};
 use super::terminal::TerminalOutput;
 use crate::surroundings::Environment;
@@ -28,8 +31,9 @@ const COLUMNS: u16 = 120;
 const QUIET: Duration = Duration::from_millis(40);
 /// How long a left-running process that keeps printing is listened to at most.
 const DRAIN: Duration = Duration::from_millis(250);
-/// How long a supervisor may take to end everything. It needs half a second; the rest is for a machine under load.
-const END_LIMIT: Duration = Duration::from_secs(5);
+/// How long a supervisor may take to end everything. It needs half a second; the rest is for a machine under load. After
+/// it the supervisor itself is taken for stopped or lost, and everything is killed from here.
+const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// A command to run.
 #[derive(Debug, Clone)]
@@ -97,6 +101,8 @@ impl From<io::Error> for CommandError {
 pub struct LeftRunning {
     count: usize,
     control: OwnedWriteHalf,
+    supervisor: Supervisor,
+    /// Ends with the last of them.
     drain: JoinHandle<()>,
 }
 
@@ -106,11 +112,37 @@ impl LeftRunning {
         self.count
     }
 
+    /// Whether they have all ended by themselves.
+    pub fn is_over(&self) -> bool {
+        self.drain.is_finished()
+    }
+
     /// Ends them and waits until they are gone.
     pub async fn end(mut self) {
-        // A supervisor that is gone has nothing left to end.
-        let _ = send(&mut self.control, &Order::End).await;
-        let _ = tokio::time::timeout(END_LIMIT, self.drain).await;
+        // A supervisor that is gone cannot be asked; what it left is found by its mark.
+        let asked = send(&mut self.control, &Order::End).await;
+        let in_order = asked.is_ok() && timeout(END_LIMIT, &mut self.drain).await.is_ok();
+        if !in_order {
+            self.supervisor.kill_all().await;
+        }
+    }
+}
+
+/// The supervisor's process, and the mark of everything below it.
+#[derive(Debug)]
+struct Supervisor {
+    process: Child,
+    mark: String,
+}
+
+impl Supervisor {
+    /// Kills it and everything that bears its mark: for a supervisor that does not do its work any more.
+    async fn kill_all(&mut self) {
+        // It may be dead already; that is one reason to be here.
+        let _ = self.process.start_kill();
+        let mark = self.mark.clone();
+        // Only a runtime that is going down does not run it, and then the control socket closes too.
+        let _ = tokio::task::spawn_blocking(move || stray::kill_marked(&mark)).await;
     }
 }
 
@@ -140,25 +172,21 @@ impl Command {
             }
         };
         tokio::pin!(time_up);
-        let (exit, left, cause) = tokio::select! {
+        let cause = tokio::select! {
             biased;
-            () = cancel.cancelled() => {
-                let (exit, left) = running.end(output).await;
-                (exit, left, Cause::Cancelled)
-            }
+            () = cancel.cancelled() => Cause::Cancelled,
             result = running.listen(output) => {
                 let (exit, left) = result?;
-                (exit, left, Cause::Itself)
+                let left = running.settle(output, left).await;
+                return Ok(Ended { exit, cause: Cause::Itself, left });
             }
-            () = &mut time_up => {
-                let (exit, left) = running.end(output).await;
-                (exit, left, Cause::TimedOut)
-            }
+            () = &mut time_up => Cause::TimedOut,
         };
+        let exit = running.end(output).await;
         Ok(Ended {
             exit,
             cause,
-            left: running.settle(output, left).await,
+            left: None,
         })
     }
 
@@ -173,13 +201,15 @@ impl Command {
             .map_err(|error| CommandError::Start(error.to_string()))?;
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let mut supervisor = pty_process::Command::new(&self.supervisor)
+        let mark = uuid::Uuid::new_v4().to_string();
+        let process = pty_process::Command::new(&self.supervisor)
             .arg0(PROCESS_NAME)
             .arg(SUPERVISE)
             .env_clear()
             .envs(environment)
             // The folder under the name it was asked for by, also where that is a symbolic link.
             .env("PWD", &self.cwd)
+            .env(stray::MARK, &mark)
             .current_dir(&self.cwd)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .spawn(inner)
@@ -189,10 +219,6 @@ impl Command {
                     self.supervisor.display()
                 ))
             })?;
-        // Its end is seen on the control socket and the terminal; this only collects it.
-        tokio::spawn(async move {
-            let _ = supervisor.wait().await;
-        });
         let (reports, mut control) = UnixStream::from_std(ours)?.into_split();
         send(
             &mut control,
@@ -208,6 +234,7 @@ impl Command {
             terminal,
             reports: BufReader::new(reports).lines(),
             control,
+            supervisor: Supervisor { process, mark },
             buffer: vec![0; 64 * 1024],
             reported: None,
         })
@@ -245,6 +272,7 @@ struct Running {
     terminal: OwnedReadPty,
     reports: Lines<BufReader<OwnedReadHalf>>,
     control: OwnedWriteHalf,
+    supervisor: Supervisor,
     buffer: Vec<u8>,
     /// The exit, once told, and how many processes were left.
     reported: Option<(Exit, usize)>,
@@ -264,59 +292,62 @@ impl Running {
                     Ok(0) | Err(_) => terminal_open = false,
                     Ok(count) => output.push(&self.buffer[..count]),
                 },
-                line = self.reports.next_line() => match line {
-                    Ok(Some(line)) => match serde_json::from_str(&line) {
-                        Ok(Report::Exited { code, signal, left }) => {
-                            let reported = (Exit::from_numbers(code, signal), left);
-                            self.reported = Some(reported.clone());
-                            return Ok(reported);
-                        }
-                        Ok(Report::NotStarted { message }) => return Err(CommandError::Start(message)),
-                        Err(error) => return Err(CommandError::Start(format!("the supervisor spoke out of turn: {error}"))),
-                    },
-                    // The supervisor was killed: nobody knows how the command ended.
-                    Ok(None) | Err(_) => return Ok((Exit::Unknown, 0)),
-                },
+                line = self.reports.next_line() => {
+                    let Ok(Some(line)) = line else {
+                        // The supervisor was killed: nobody knows how the command ended, and nobody else ends the rest.
+                        self.supervisor.kill_all().await;
+                        return Ok((Exit::Unknown, 0));
+                    };
+                    let reported = read_report(&line)?;
+                    self.reported = Some(reported.clone());
+                    return Ok(reported);
+                }
             }
         }
     }
 
     /// Ends the command with everything that it started, taking in what is still printed.
-    async fn end(&mut self, output: &TerminalOutput) -> (Exit, usize) {
+    async fn end(mut self, output: &TerminalOutput) -> Exit {
         // A supervisor that is gone cannot be asked; `listen` finds that.
         let _ = send(&mut self.control, &Order::End).await;
-        let listened = tokio::time::timeout(END_LIMIT, self.listen(output)).await;
-        let exit = match listened {
-            Ok(Ok((exit, _))) => exit,
-            Ok(Err(_)) | Err(_) => Exit::Unknown,
+        let in_order = async {
+            let told = self.listen(output).await;
+            // Whatever was left when the command itself ended is being ended too: the terminal closes when all is gone.
+            self.read_to_end(output).await;
+            told
         };
-        // Whatever was left when the command itself ended is being ended too: the terminal closes when all is gone.
-        let _ = tokio::time::timeout(END_LIMIT, self.read_to_end(output)).await;
-        (exit, 0)
+        match timeout(END_LIMIT, in_order).await {
+            Ok(Ok((exit, _))) => exit,
+            Ok(Err(_)) => Exit::Unknown,
+            Err(_) => {
+                self.supervisor.kill_all().await;
+                let _ = timeout(DRAIN, self.read_to_end(output)).await;
+                self.reported.map_or(Exit::Unknown, |(exit, _)| exit)
+            }
+        }
     }
 
     /// After the exit: the rest of the output, and what was left running.
     async fn settle(mut self, output: &TerminalOutput, left: usize) -> Option<LeftRunning> {
         if left == 0 {
             // Nobody holds the terminal any more, so its end is exact and comes at once.
-            let _ = tokio::time::timeout(END_LIMIT, self.read_to_end(output)).await;
+            let _ = timeout(END_LIMIT, self.read_to_end(output)).await;
             return None;
         }
         let quiet = async {
-            while let Ok(Ok(count)) =
-                tokio::time::timeout(QUIET, self.terminal.read(&mut self.buffer)).await
-            {
+            while let Ok(Ok(count)) = timeout(QUIET, self.terminal.read(&mut self.buffer)).await {
                 if count == 0 {
                     break;
                 }
                 output.push(&self.buffer[..count]);
             }
         };
-        let _ = tokio::time::timeout(DRAIN, quiet).await;
+        let _ = timeout(DRAIN, quiet).await;
         let Self {
             mut terminal,
             reports,
             control,
+            supervisor,
             mut buffer,
             ..
         } = self;
@@ -328,6 +359,7 @@ impl Running {
         Some(LeftRunning {
             count: left,
             control,
+            supervisor,
             drain,
         })
     }
@@ -339,6 +371,17 @@ impl Running {
             }
             output.push(&self.buffer[..count]);
         }
+    }
+}
+
+/// The exit and the number of processes left, from a supervisor's line.
+fn read_report(line: &str) -> Result<(Exit, usize), CommandError> {
+    match serde_json::from_str(line) {
+        Ok(Report::Exited { code, signal, left }) => Ok((Exit::from_numbers(code, signal), left)),
+        Ok(Report::NotStarted { message }) => Err(CommandError::Start(message)),
+        Err(error) => Err(CommandError::Start(format!(
+            "the supervisor spoke out of turn: {error}"
+        ))),
     }
 }
 

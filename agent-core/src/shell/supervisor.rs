@@ -1,6 +1,6 @@
-//! The supervisor: the small process that stands between the agent and a command (decision 1).
+//! The small process between the agent and a command.
 //!
-//! A program of ours runs itself again under one of two hidden subcommands. As the *supervisor* it leads the session of
+//! Any program of ours can play two further parts, each behind a subcommand that no help mentions. As the *supervisor* it leads the session of
 //! the command's pseudo-terminal, adopts whatever the command orphans, tells the true exit, and ends the whole subtree when
 //! asked or when the agent is gone. As the *launcher* it is the command's own process before it becomes the command:
 //! it waits until the terminal is its own, then replaces itself.

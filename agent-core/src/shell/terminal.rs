@@ -101,11 +101,6 @@ impl TerminalOutput {
         self.state().kept.text()
     }
 
-    /// How many bytes the command has printed.
-    pub fn total_bytes(&self) -> u64 {
-        self.state().kept.total_bytes()
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         // The state is plain data that every method leaves whole.
         self.shared

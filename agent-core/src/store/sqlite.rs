@@ -8,6 +8,7 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{Connection as _, SqliteConnection};
 
 use super::{SessionStore, StoreError};
 use crate::session::event::Event;
@@ -42,6 +43,10 @@ impl SqliteStore {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY);
+        // Programs that start together would each find the schema missing and make it.
+        let _turn = take_turn(path)
+            .await
+            .map_err(|error| fault(error.to_string()))?;
         refuse_newer(path).await?;
         let pool = SqlitePoolOptions::new()
             .max_connections(2)
@@ -87,6 +92,10 @@ fn prepare_folder(path: &Path) -> std::io::Result<()> {
             .mode(0o700)
             .create(folder)?;
     }
+    // Opening a pipe would wait for ever for somebody at its other end.
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     std::fs::OpenOptions::new()
         .create(true)
         .append(true)
@@ -95,9 +104,25 @@ fn prepare_folder(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Waits until no other program brings the file to its schema, and keeps others waiting while the result lives. Its end,
+/// however it comes, lets go of the lock.
+async fn take_turn(path: &Path) -> std::io::Result<std::fs::File> {
+    let lock = path.with_extension("sqlite.lock");
+    let waiting = tokio::task::spawn_blocking(move || {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(lock)?;
+        file.lock()?;
+        Ok(file)
+    });
+    waiting.await.map_err(std::io::Error::other)?
+}
+
 /// Looks at the schema number without changing anything, not even the journal mode.
 async fn refuse_newer(path: &Path) -> Result<(), StoreError> {
-    use sqlx::{Connection as _, Row as _};
+    use sqlx::Row as _;
     let fault = |error: sqlx::Error| StoreError::File {
         path: path.to_owned(),
         attempted: "opened",
@@ -130,10 +155,9 @@ async fn refuse_newer(path: &Path) -> Result<(), StoreError> {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn append(&self, header: &SessionHeader, events: &[Event]) -> Result<(), StoreError> {
-        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+        if events.is_empty() {
             return Ok(());
-        };
-        let id = header.id.as_str();
+        }
         let damaged = |seq: u64, error: serde_json::Error| StoreError::Damaged {
             id: header.id.clone(),
             seq,
@@ -141,55 +165,29 @@ impl SessionStore for SqliteStore {
         };
         let mut rows = Vec::with_capacity(events.len());
         for event in events {
-            rows.push((
-                event.seq,
-                event.at,
-                serde_json::to_string(&event.what).map_err(|error| damaged(event.seq, error))?,
-            ));
+            let what = serde_json::to_string(&event.what);
+            rows.push(Row {
+                seq: event.seq,
+                at: event.at,
+                what: what.map_err(|error| damaged(event.seq, error))?,
+            });
         }
         let header_text = serde_json::to_string(header).map_err(|error| damaged(0, error))?;
 
-        let saving = |error: sqlx::Error| self.fault("saved", &error);
-        let mut transaction = self
-            .pool
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(saving)?;
-        let next: i64 =
-            sqlx::query_scalar("SELECT COALESCE(MAX(seq) + 1, 0) FROM events WHERE session_id = ?")
-                .bind(id)
-                .fetch_one(&mut *transaction)
-                .await
-                .map_err(saving)?;
-        if next != number(first.seq) {
-            return Err(StoreError::OutOfOrder {
+        let acquired = self.pool.acquire().await;
+        let mut connection = acquired.map_err(|error| self.fault("saved", &error))?;
+        match insert(&mut connection, header, &header_text, &rows).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::OutOfOrder {
                 id: header.id.clone(),
-                seq: first.seq,
-            });
+                seq: rows.first().map_or(0, |row| row.seq),
+            }),
+            Err(error) => {
+                // A full disk can leave a connection inside a transaction that nobody can end; the next one starts afresh.
+                connection.close_on_drop();
+                Err(self.fault("saved", &error))
+            }
         }
-        sqlx::query(
-            "INSERT INTO sessions (id, cwd, header, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at",
-        )
-        .bind(id)
-        .bind(header.cwd.to_string_lossy().into_owned())
-        .bind(header_text)
-        .bind(number(header.created_at))
-        .bind(number(last.at))
-        .execute(&mut *transaction)
-        .await
-        .map_err(saving)?;
-        for (seq, at, what) in rows {
-            sqlx::query("INSERT INTO events (session_id, seq, at, what) VALUES (?, ?, ?, ?)")
-                .bind(id)
-                .bind(number(seq))
-                .bind(number(at))
-                .bind(what)
-                .execute(&mut *transaction)
-                .await
-                .map_err(saving)?;
-        }
-        transaction.commit().await.map_err(saving)
     }
 
     async fn load(
@@ -242,6 +240,72 @@ impl SessionStore for SqliteStore {
     async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// An event as it is stored.
+#[derive(Debug)]
+struct Row {
+    seq: u64,
+    at: u64,
+    what: String,
+}
+
+/// Stores the rows that are not stored yet. False, and nothing stored, when they do not follow what is there. Rows that are
+/// there already, word for word, are taken as stored: an append whose answer was lost is tried again.
+async fn insert(
+    connection: &mut SqliteConnection,
+    header: &SessionHeader,
+    header_text: &str,
+    rows: &[Row],
+) -> Result<bool, sqlx::Error> {
+    let id = header.id.as_str();
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let next: i64 =
+        sqlx::query_scalar("SELECT COALESCE(MAX(seq) + 1, 0) FROM events WHERE session_id = ?")
+            .bind(id)
+            .fetch_one(&mut *transaction)
+            .await?;
+    let (stored, fresh): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| number(row.seq) < next);
+    for row in stored {
+        let there: Option<String> =
+            sqlx::query_scalar("SELECT what FROM events WHERE session_id = ? AND seq = ?")
+                .bind(id)
+                .bind(number(row.seq))
+                .fetch_optional(&mut *transaction)
+                .await?;
+        if there.as_deref() != Some(row.what.as_str()) {
+            return Ok(false);
+        }
+    }
+    let Some(last) = fresh.last() else {
+        return Ok(true);
+    };
+    if fresh.first().is_some_and(|row| number(row.seq) != next) {
+        return Ok(false);
+    }
+    sqlx::query(
+        "INSERT INTO sessions (id, cwd, header, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at",
+    )
+    .bind(id)
+    .bind(header.cwd.to_string_lossy().into_owned())
+    .bind(header_text)
+    .bind(number(header.created_at))
+    .bind(number(last.at))
+    .execute(&mut *transaction)
+    .await?;
+    for row in fresh {
+        sqlx::query("INSERT INTO events (session_id, seq, at, what) VALUES (?, ?, ?, ?)")
+            .bind(id)
+            .bind(number(row.seq))
+            .bind(number(row.at))
+            .bind(row.what.as_str())
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(true)
 }
 
 /// SQLite's integers are signed. Sequence numbers and times stay far below the limit.

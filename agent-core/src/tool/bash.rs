@@ -27,6 +27,9 @@ pub const NAME: &str = "bash";
 const DEFAULT_LIMIT: Duration = Duration::from_mins(2);
 const LONGEST_LIMIT: Duration = Duration::from_hours(1);
 
+/// The longest single argument that Linux passes to a program, without the NUL behind it.
+const LONGEST_COMMAND: usize = 128 * 1024 - 1;
+
 /// How much of the output a model reads.
 const MODEL_TEXT: usize = 32 * 1024;
 
@@ -68,6 +71,12 @@ impl Arguments {
         if arguments.command.trim().is_empty() {
             return Err(format!("the `command` of {NAME} is empty; give one"));
         }
+        if arguments.command.len() > LONGEST_COMMAND {
+            return Err(format!(
+                "the `command` of {NAME} has {} bytes and the system takes {LONGEST_COMMAND}; write a script in parts and run it",
+                arguments.command.len()
+            ));
+        }
         if arguments.command.contains('\0') {
             return Err(format!(
                 "the `command` of {NAME} holds a NUL character, which no shell can read; leave it out"
@@ -100,7 +109,7 @@ impl Tool for Bash {
             name: NAME.to_owned(),
             description: "Runs a command with bash in a terminal, in the session's folder, and returns what it printed as plain text; \
                 the last line says how it ended, such as [exit 0] or [killed by SIGTERM]. Nobody can type into it: \
-                it must not ask for input, open an editor or a pager. Each call is a shell of its own."
+                what it reads is empty; it must not open an editor or a pager. Each call is a shell of its own."
                 .to_owned(),
             parameters: json!({
                 "type": "object",
@@ -137,14 +146,14 @@ impl Tool for Bash {
 
     fn needs_permission(&self, args: &Value, _place: &Place) -> bool {
         // What cannot run need not be asked for.
-        Arguments::read(args).is_ok()
+        Arguments::read(args).is_ok_and(|arguments| arguments.limit().is_ok())
     }
 
     async fn run(&self, args: &Value, context: ToolContext<'_>) -> ToolOutcome {
         let (arguments, limit) =
             match Arguments::read(args).and_then(|read| read.limit().map(|limit| (read, limit))) {
                 Ok(read) => read,
-                Err(message) => return not_run(&message),
+                Err(message) => return not_started(&message, &context),
             };
         let command = Command {
             supervisor: self.supervisor.clone(),
@@ -155,9 +164,17 @@ impl Tool for Bash {
         };
         match command.run(&context.terminal, context.cancel).await {
             Ok(ended) => finished(ended, limit, &context),
-            Err(error) => not_run(&error.to_string()),
+            Err(error) => not_started(&error.to_string(), &context),
         }
     }
+}
+
+/// A command that could not be started says why where its output would be, as a shell does.
+fn not_started(reason: &str, context: &ToolContext<'_>) -> ToolOutcome {
+    context
+        .terminal
+        .push(format!("placard: {reason}\r\n").as_bytes());
+    not_run(reason)
 }
 
 /// The outcome of a command that never ran, for this reason.
@@ -175,13 +192,18 @@ pub fn not_run(reason: &str) -> ToolOutcome {
     }
 }
 
+/// Rounded up: a limit of half a second is not one of none.
+fn whole_seconds(limit: Duration) -> u64 {
+    limit.as_secs() + u64::from(limit.subsec_nanos() > 0)
+}
+
 fn finished(ended: Ended, limit: Duration, context: &ToolContext<'_>) -> ToolOutcome {
     let Ended { exit, cause, left } = ended;
     let marker = ExitMarker {
         cause: match cause {
             Cause::Itself => MarkedCause::Itself,
             Cause::Cancelled => MarkedCause::Cancelled,
-            Cause::TimedOut => MarkedCause::TimedOut(limit.as_secs()),
+            Cause::TimedOut => MarkedCause::TimedOut(whole_seconds(limit)),
         },
         exit: exit.clone(),
         left_running: left
@@ -233,6 +255,10 @@ mod tests {
         assert_eq!(
             wrong(json!({"command": "ls", "timeout": 7200})),
             "the `timeout` of bash is 7200; it is in seconds, above 0 and at most 3600"
+        );
+        assert_eq!(
+            wrong(json!({"command": "x".repeat(200_000)})),
+            "the `command` of bash has 200000 bytes and the system takes 131071; write a script in parts and run it"
         );
         assert_eq!(
             wrong(json!({"command": "a\0b"})),

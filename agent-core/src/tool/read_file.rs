@@ -1,9 +1,11 @@
 //! `read_file`: a text file, or some of its lines.
 
 use std::fmt::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use rustix::fs::OFlags;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
@@ -102,8 +104,10 @@ impl Tool for ReadFile {
             Err(message) => return ToolOutcome::failed(message),
         };
         let path = context.place.resolve(&arguments.path);
+        let within = (!context.permitted).then_some(context.place);
         let reading = read_lines(
             &path,
+            within,
             arguments.first_line(),
             arguments.limit.unwrap_or(LINES).clamp(1, LINES),
         );
@@ -135,8 +139,13 @@ impl Tool for ReadFile {
 }
 
 /// The asked lines with their numbers, and a last line that says what was left out and how to read on.
-async fn read_lines(path: &Path, first: usize, limit: usize) -> Result<String, String> {
-    let file = open(path).await?;
+async fn read_lines(
+    path: &Path,
+    within: Option<&Place>,
+    first: usize,
+    limit: usize,
+) -> Result<String, String> {
+    let file = open(path, within).await?;
     let mut reader = BufReader::new(file);
     let mut text = String::new();
     let mut number = 0;
@@ -187,20 +196,30 @@ async fn read_lines(path: &Path, first: usize, limit: usize) -> Result<String, S
     Ok(text)
 }
 
-async fn open(path: &Path) -> Result<tokio::fs::File, String> {
-    let metadata = tokio::fs::metadata(path)
+/// Opens the file, and looks at what was opened, not at what the name meant a moment before: a command may change it
+/// in between.
+async fn open(path: &Path, within: Option<&Place>) -> Result<tokio::fs::File, String> {
+    let file = tokio::fs::OpenOptions::new()
+        .read(true)
+        // A pipe without a writer would keep the reader waiting.
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
         .await
         .map_err(|error| error.to_string())?;
+    let metadata = file.metadata().await.map_err(|error| error.to_string())?;
     if metadata.is_dir() {
         return Err("it is a folder; list it with a command".to_owned());
     }
     if !metadata.is_file() {
-        // A pipe or a device could keep the reader for ever.
         return Err("it is not a regular file".to_owned());
     }
-    tokio::fs::File::open(PathBuf::from(path))
-        .await
-        .map_err(|error| error.to_string())
+    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    if within.is_some_and(|place| !place.holds(&opened)) {
+        return Err(
+            "it leads out of the session's folders; ask for it again by its real path".to_owned(),
+        );
+    }
+    Ok(file)
 }
 
 /// Passes over the rest of a line that is too long, and says how long the rest was, without its end.
@@ -230,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, content).unwrap();
-        read_lines(&path, first, limit).await
+        read_lines(&path, None, first, limit).await
     }
 
     #[tokio::test]
@@ -257,7 +276,7 @@ mod tests {
             "it has 1 lines, so none from 5 on; ask for an earlier offset"
         );
         assert_eq!(
-            read_lines(Path::new("/"), 1, 9).await.unwrap_err(),
+            read_lines(Path::new("/"), None, 1, 9).await.unwrap_err(),
             "it is a folder; list it with a command"
         );
     }
@@ -273,6 +292,26 @@ mod tests {
                 "1\t{} [5904 bytes of this line left out]\n2\tnext\n",
                 "x".repeat(4096)
             )
+        );
+    }
+
+    #[tokio::test]
+    async fn what_leads_out_of_the_session_is_judged_by_what_was_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inside, outside) = (folder.path().join("in"), folder.path().join("out"));
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::write(&outside, "secret\n").unwrap();
+        std::fs::write(inside.join("own"), "mine\n").unwrap();
+        std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
+        let place = Place {
+            cwd: inside.clone(),
+            roots: vec![inside.clone()],
+        };
+        let read = async |name: &str| read_lines(&inside.join(name), Some(&place), 1, 9).await;
+        assert_eq!(read("own").await.unwrap(), "1\tmine\n");
+        assert_eq!(
+            read("link").await.unwrap_err(),
+            "it leads out of the session's folders; ask for it again by its real path"
         );
     }
 }

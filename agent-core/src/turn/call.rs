@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::step::Call;
-use super::{Break, append, save};
+use super::{Break, append, save_unless_cancelled};
 use crate::model::{Model, ToolArgs};
 use crate::session::event::{Decision, EventKind};
 use crate::session::live::Inner;
@@ -37,7 +37,7 @@ pub(super) async fn run_all(
             return Err(Break::Cancelled);
         }
         let outcome = answer(session, model, call, presentation, cancel).await?;
-        finish(session, call, outcome).await?;
+        finish(session, call, outcome, cancel).await?;
     }
     if cancel.is_cancelled() {
         Err(Break::Cancelled)
@@ -86,7 +86,8 @@ async fn answer(
             session.toolbox.names()
         )));
     };
-    if model.asks_permission() && tool.needs_permission(args, &session.place) {
+    let mut permitted = !model.asks_permission();
+    if !permitted && tool.needs_permission(args, &session.place) {
         let decision = ask(session, call, &presentation, cancel).await;
         append(
             session,
@@ -97,7 +98,7 @@ async fn answer(
         )
         .await;
         match decision {
-            Decision::AllowOnce => {}
+            Decision::AllowOnce => permitted = true,
             Decision::RejectOnce => return Ok(refused(&call.name)),
             Decision::Cancelled => return Err(Break::Cancelled),
         }
@@ -108,7 +109,7 @@ async fn answer(
     let terminal = presentation
         .terminal
         .map_or_else(TerminalOutput::new, |terminal| terminal.output);
-    Ok(run(session, tool.as_ref(), args, terminal, cancel).await)
+    Ok(run(session, tool.as_ref(), args, permitted, terminal, cancel).await)
 }
 
 /// Puts the question and waits for as long as it takes; a cancel withdraws it.
@@ -136,11 +137,13 @@ async fn run(
     session: &Inner,
     tool: &dyn Tool,
     args: &Value,
+    permitted: bool,
     terminal: TerminalOutput,
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     let context = ToolContext {
         place: &session.place,
+        permitted,
         terminal: terminal.clone(),
         cancel,
         left_behind: &session.left_behind,
@@ -156,7 +159,12 @@ async fn run(
 }
 
 /// The result is durable before the model or the person hears of it.
-async fn finish(session: &Inner, call: &Call, outcome: ToolOutcome) -> Result<(), Break> {
+async fn finish(
+    session: &Inner,
+    call: &Call,
+    outcome: ToolOutcome,
+    cancel: &CancellationToken,
+) -> Result<(), Break> {
     let ToolOutcome {
         content,
         is_error,
@@ -176,12 +184,12 @@ async fn finish(session: &Inner, call: &Call, outcome: ToolOutcome) -> Result<()
         output_ref: None,
     };
     append(session, exit.into_iter().chain([result])).await;
-    let saved = save(session).await;
+    let saved = save_unless_cancelled(session, cancel).await;
     session.updates.send(Update::CallEnded {
         call_id,
         presentation: Box::new(presentation),
     });
-    saved.map_err(Break::from)
+    saved
 }
 
 fn malformed(tool: &str, text: &str) -> ToolOutcome {

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Break, answer, append, call, instructions, save, transcript};
+use super::{Break, answer, append, call, instructions, save_unless_cancelled, transcript};
 use crate::model::{AssistantBlock, Model, ModelRequest, StopReason, ToolArgs};
 use crate::session::event::{EventKind, TurnEndReason};
 use crate::session::live::Inner;
@@ -49,10 +49,10 @@ pub(super) async fn run(
 
     let calls = record(session, answer.blocks, answer.usage).await;
     // Durable before any command starts: after a crash it is known what may have run.
-    save(session).await?;
+    save_unless_cancelled(session, cancel).await?;
     call::run_all(session, model, &calls, cancel).await?;
     append(session, [EventKind::StepEnd]).await;
-    save(session).await?;
+    save_unless_cancelled(session, cancel).await?;
 
     let ends_turn = match answer.stop {
         StopReason::Refusal => Some(TurnEndReason::Refusal),

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Message, ToolResultMessage};
-use crate::session::event::{Event, EventKind};
+use crate::model::{AssistantBlock, Message, ToolResultMessage};
+use crate::session::event::{Event, EventKind, TurnEndReason};
 
 /// The messages that a log stands for: roles alternate as providers demand, each call is followed by its result.
 pub fn messages(events: &[Event]) -> Vec<Message> {
@@ -54,13 +54,43 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
                     }),
                 }
             }
+            EventKind::TurnEnd { reason } => close_turn(&mut messages, *reason),
             _ => {}
         }
     }
     messages
 }
 
-/// A prompt after a turn without an answer joins the prompt before it.
+/// Gives a turn that ended without the model's last word one: a request that was withdrawn must not look as if it
+/// still stood, and the next prompt must not join it.
+fn close_turn(messages: &mut Vec<Message>, reason: TurnEndReason) {
+    let word = match reason {
+        TurnEndReason::Completed | TurnEndReason::MaxTokens | TurnEndReason::Refusal => None,
+        TurnEndReason::MaxSteps => Some("(The limit of steps ended this turn.)"),
+        TurnEndReason::Cancelled => {
+            Some("(The person cancelled this turn; what they asked in it no longer stands.)")
+        }
+        TurnEndReason::Disposed | TurnEndReason::Interrupted => {
+            Some("(This turn was broken off when the program ended.)")
+        }
+        TurnEndReason::Error => Some("(This turn failed before it was finished.)"),
+    };
+    let block = |word: &str| AssistantBlock::Text {
+        text: word.to_owned(),
+    };
+    match (messages.last_mut(), word) {
+        (Some(Message::Assistant { blocks }), Some(word)) => blocks.push(block(word)),
+        (Some(Message::Assistant { .. }) | None, _) => {}
+        (Some(_), word) => {
+            let blocks = vec![block(
+                word.unwrap_or("(This turn ended without an answer.)"),
+            )];
+            messages.push(Message::Assistant { blocks });
+        }
+    }
+}
+
+/// What is injected behind a prompt joins it.
 fn push_user(messages: &mut Vec<Message>, text: &str) {
     match messages.last_mut() {
         Some(Message::User { text: before }) => {
@@ -132,10 +162,6 @@ mod tests {
                 is_error: false,
                 output_ref: None,
             },
-            EventKind::StepEnd,
-            EventKind::TurnEnd {
-                reason: TurnEndReason::Completed,
-            },
         ];
         assert_eq!(
             derive(log),
@@ -154,17 +180,87 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_without_an_answer_joins_the_next_one() {
+    fn a_prompt_that_was_withdrawn_does_not_join_the_next_one() {
+        let turn = |text: &str, reason| {
+            vec![
+                EventKind::TurnStart {
+                    trigger: Trigger::Prompt,
+                },
+                user(text),
+                EventKind::TurnEnd { reason },
+            ]
+        };
+        let log = [
+            turn("remove it", TurnEndReason::Cancelled),
+            turn("look at it", TurnEndReason::Error),
+            vec![user("list it")],
+        ];
+        let said = |text: &str| Message::Assistant {
+            blocks: vec![AssistantBlock::Text { text: text.into() }],
+        };
+        let asked = |text: &str| Message::User { text: text.into() };
+        assert_eq!(
+            derive(log.concat()),
+            vec![
+                asked("remove it"),
+                said("(The person cancelled this turn; what they asked in it no longer stands.)"),
+                asked("look at it"),
+                said("(This turn failed before it was finished.)"),
+                asked("list it"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_turn_cut_short_after_its_tools_ends_with_a_word_of_its_own() {
+        let call = EventKind::ToolCall {
+            call_id: "call-1".into(),
+            provider_id: "x".into(),
+            name: "bash".into(),
+            args: ToolArgs::Json(json!({})),
+        };
+        let blocks = vec![AssistantBlock::ToolCall {
+            provider_id: "x".into(),
+            name: "bash".into(),
+            args: ToolArgs::Json(json!({})),
+        }];
+        let result = EventKind::ToolResult {
+            call_id: "call-1".into(),
+            content: "[exit 0]".into(),
+            is_error: false,
+            output_ref: None,
+        };
+        let log = vec![
+            user("go"),
+            EventKind::AssistantMessage { blocks },
+            call,
+            result,
+            EventKind::TurnEnd {
+                reason: TurnEndReason::MaxSteps,
+            },
+            user("go on"),
+        ];
+        let roles: Vec<&str> = derive(log)
+            .iter()
+            .map(|message| match message {
+                Message::User { .. } => "user",
+                Message::Assistant { .. } => "assistant",
+                Message::ToolResults { .. } => "results",
+            })
+            .collect();
+        assert_eq!(roles, ["user", "assistant", "results", "assistant", "user"]);
+    }
+
+    #[test]
+    fn what_is_injected_joins_the_prompt_before_it() {
         let log = vec![
             user("one"),
             EventKind::AssistantMessage { blocks: vec![] },
-            user("two"),
+            EventKind::Injected { text: "two".into() },
         ];
-        assert_eq!(
-            derive(log),
-            vec![Message::User {
-                text: "one\n\ntwo".into()
-            }]
-        );
+        let joined = Message::User {
+            text: "one\n\ntwo".into(),
+        };
+        assert_eq!(derive(log), vec![joined]);
     }
 }

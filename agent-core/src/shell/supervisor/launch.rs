@@ -16,6 +16,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some((program, rest)) = argv.split_first() else {
         return ExitCode::from(2);
     };
+    // Should the supervisor be killed, by the command itself perhaps, the command is not to go on unwatched. The
+    // supervisor has one thread, so the signal means its end and nothing else.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     wait_for_terminal();
     let error = Command::new(program).args(rest).exec();
     complain(&program.to_string_lossy(), &error);
@@ -30,7 +33,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn wait_for_terminal() {
     let own = rustix::process::getpgrp();
     let begun = Instant::now();
-    while rustix::termios::tcgetpgrp(rustix::stdio::stdin()).is_ok_and(|group| group != own)
+    while rustix::termios::tcgetpgrp(rustix::stdio::stdout()).is_ok_and(|group| group != own)
         && begun.elapsed() < HANDOVER
     {
         std::thread::sleep(Duration::from_micros(100));

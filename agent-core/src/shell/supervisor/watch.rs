@@ -109,6 +109,8 @@ impl Supervisor {
 
     /// Until nothing of the command is left.
     fn watch(mut self) -> io::Result<()> {
+        // An order may have come in one read with the first line; nothing would wake this process for it.
+        self.obey();
         loop {
             self.reap()?;
             if self.command_ended && descendants::living().is_empty() {
@@ -153,11 +155,16 @@ impl Supervisor {
                 Err(_) => return self.begin_ending(Duration::ZERO, ORPHAN_KILL_AFTER),
             }
         }
+        self.obey();
+    }
+
+    /// Does what the orders say that have been read.
+    fn obey(&mut self) {
         let asked = self
             .partial
             .split(|byte| *byte == b'\n')
             .any(|order| matches!(serde_json::from_slice(order), Ok(Order::End)));
-        if asked {
+        if asked && self.ending.is_none() {
             interrupt_foreground();
             self.begin_ending(TERMINATE_AFTER, KILL_AFTER);
         }
@@ -236,7 +243,8 @@ fn spawn(argv: &[String]) -> io::Result<Pid> {
         .arg0(PROCESS_NAME)
         .arg(LAUNCH)
         .args(argv)
-        .stdin(Stdio::from(terminal.try_clone()?))
+        // Nobody can type: what reads is to find the end at once, not to wait for ever.
+        .stdin(Stdio::null())
         .stdout(Stdio::from(terminal.try_clone()?))
         .stderr(Stdio::from(terminal.try_clone()?))
         .process_group(0)
