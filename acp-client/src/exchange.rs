@@ -367,6 +367,11 @@ impl Exchange {
         self.link = None;
     }
 
+    /// No more lines along this way, which may be an earlier life's.
+    pub(crate) fn unlink_from(&mut self, dead: &Link) {
+        self.link.take_if(|link| link.same_channel(dead));
+    }
+
     /// A life has ended: whatever is open in either direction is closed in the spool, so that no page waits for it.
     pub(crate) fn end(&mut self, end: &End, t: u64) {
         self.link = None;

@@ -154,7 +154,8 @@ impl Hub {
         self.shared.restart();
     }
 
-    /// Ends the agent with all its processes, and every page. Returns when that is done.
+    /// Ends the agent with all its processes that can be found (`docs/hub.md` says which), and every page. Returns when
+    /// that is done.
     pub async fn shutdown(&self) {
         self.keeper.stop.cancel();
         if let Some(lives) = self.keeper.lives.lock().await.take()

@@ -6,7 +6,8 @@
 //! may go and come back, and misses nothing.
 //!
 //! From the agent to a page:
-//! 1. `process` or an embedded task runs the agent (`source`); `life` starts it, and reads it until it ends.
+//! 1. `process` or an embedded task runs the agent (`source`); `life` starts it, and reads it until it ends. What a
+//!    process leaves behind is ended too (`stray`).
 //! 2. `wire` cuts its output into lines: anything may come, nothing but the end of the stream ends the connection.
 //! 3. `frame` reads no more of a message than routing needs, so that what either side wrote arrives unchanged.
 //! 4. `exchange` decides what happens to it: which request it answers (`ids`), who else is told, what is refused.
@@ -27,11 +28,12 @@ mod page;
 mod process;
 mod source;
 mod spool;
+mod stray;
 mod wire;
 
 pub use envelope::{AgentPhase, AgentState};
 pub use error::ClientError;
 pub use hub::{Hub, HubSettings};
 pub use page::Page;
-pub use source::{AgentCommand, AgentSource, EmbeddedAgent};
+pub use source::{AgentCommand, AgentSource, EmbeddedAgent, ServeResult};
 pub use wire::{LINE_LIMIT, WireSide, WireTap};

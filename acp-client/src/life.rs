@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::{End, Then};
 use crate::frame::Frame;
 use crate::hub::Shared;
 use crate::process::AgentProcess;
-use crate::source::AgentSource;
+use crate::source::{AgentSource, ServeResult};
 use crate::wire::{LINE_LIMIT, Line, LineReader, WireSide, WireTap};
 
 /// Lines that may wait for the agent to read them; then the pages wait.
@@ -34,7 +34,7 @@ type Output = Box<dyn AsyncRead + Send + Unpin>;
 /// What is alive.
 enum Body {
     Process(Box<AgentProcess>),
-    Task(JoinHandle<Result<(), String>>),
+    Task(JoinHandle<ServeResult>),
 }
 
 impl Body {
@@ -100,6 +100,8 @@ enum Cause {
     Silent,
     /// It answered, but not what we can live with.
     Refused(String),
+    /// It has closed its input and lives on.
+    Deaf,
     /// Its output ended, or it did.
     Gone,
 }
@@ -117,18 +119,25 @@ pub(crate) async fn live(shared: &Arc<Shared>, stop: &CancellationToken) -> End 
     };
     let (to_agent, lines) = mpsc::channel(WAITING_LINES);
     let finish = CancellationToken::new();
-    let writer = tokio::spawn(write_lines(
+    let mut writer = tokio::spawn(write_lines(
         input,
         lines,
         finish.clone(),
         shared.tap.clone(),
     ));
     let initialize = shared.exchange().begin(to_agent.clone(), shared.now());
-    // The channel is empty and the writer may at worst be gone already, which reading will tell.
+    // The channel is empty and the writer may at worst be gone already, which `read` will see.
     let _ = to_agent.send(initialize).await;
 
     let mut reader = LineReader::new(output, LINE_LIMIT);
-    let cause = read(shared, &mut body, &mut reader, &to_agent, stop).await;
+    let cause = read(
+        shared,
+        &mut body,
+        &mut reader,
+        (&to_agent, &mut writer),
+        stop,
+    )
+    .await;
     shared.exchange().unlink();
     finish.cancel();
     // What it still writes is read: an agent that cannot write cannot end.
@@ -142,6 +151,11 @@ pub(crate) async fn live(shared: &Arc<Shared>, stop: &CancellationToken) -> End 
     match cause {
         Cause::Gone => {}
         Cause::Stopped => "the agent was stopped".clone_into(&mut end.what),
+        Cause::Deaf => {
+            end.what = format!(
+                "`{name}` closed its input, so that nothing more can be said to it, and was stopped"
+            );
+        }
         Cause::Refused(why) => end.what = format!("`{name}` was stopped: {why}"),
         Cause::Silent => {
             end.what = format!(
@@ -157,16 +171,27 @@ async fn read(
     shared: &Arc<Shared>,
     body: &mut Body,
     reader: &mut LineReader<Output>,
-    to_agent: &mpsc::Sender<String>,
+    (to_agent, writer): (&mpsc::Sender<String>, &mut JoinHandle<()>),
     stop: &CancellationToken,
 ) -> Cause {
     let silence = sleep(shared.initialize_limit);
     tokio::pin!(silence);
     let mut initialized = false;
+    let last_words = sleep(Duration::MAX);
+    tokio::pin!(last_words);
+    let mut deaf = false;
     loop {
         let line = tokio::select! {
             () = stop.cancelled() => return Cause::Stopped,
             () = &mut silence, if !initialized => return Cause::Silent,
+            _ = &mut *writer, if !deaf => {
+                // It may be about to end, and its end says more than that it cannot be written to.
+                deaf = true;
+                shared.exchange().unlink();
+                last_words.as_mut().reset(Instant::now() + END_GRACE);
+                continue;
+            }
+            () = &mut last_words, if deaf => return Cause::Deaf,
             () = body.ended() => {
                 drain(shared, reader).await;
                 return Cause::Gone;
@@ -181,7 +206,7 @@ async fn read(
                 }
                 Then::Refused(why) => return Cause::Refused(why),
                 Then::Reply(reply) => {
-                    // The writer's end means the agent's end, which the next read tells.
+                    // The writer's end is seen above.
                     tokio::select! {
                         () = stop.cancelled() => return Cause::Stopped,
                         _ = to_agent.send(reply) => {}

@@ -98,6 +98,8 @@ impl Page {
         while let Some(link) = self.link().await {
             // A place in the queue first, then the id: so the order of the spool is the order of the wire.
             let Ok(place) = link.reserve().await else {
+                // The writer has ended, and this life is about to: `link` waits for that.
+                self.shared.exchange().unlink_from(&link);
                 continue;
             };
             let mut exchange = self.shared.exchange();

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::source::AgentCommand;
+use crate::stray::{MARK, kill_marked};
 use crate::wire::{Line, LineReader, WireSide, WireTap};
 
 /// So much of what an agent wrote to stderr is kept.
@@ -21,12 +22,12 @@ const TERM_GRACE: Duration = Duration::from_millis(500);
 /// After the agent has ended, what is still in its stderr is waited for so long.
 const STDERR_GRACE: Duration = Duration::from_millis(200);
 
-/// A running agent. Dropping it ends its process group.
+/// A running agent. Dropping it ends its processes.
 #[derive(Debug)]
 pub(crate) struct AgentProcess {
     program: String,
     child: Child,
-    group: Group,
+    below: Below,
     tail: Arc<Mutex<String>>,
     stderr: JoinHandle<()>,
 }
@@ -38,6 +39,7 @@ impl AgentProcess {
         tap: &WireTap,
     ) -> Result<(Self, ChildStdin, ChildStdout), String> {
         let program = &command.program;
+        let mark = uuid::Uuid::new_v4().simple().to_string();
         let mut child = Command::new(program)
             .args(&command.args)
             .env_clear()
@@ -47,6 +49,7 @@ impl AgentProcess {
                     .iter()
                     .map(|(name, value)| (name, value)),
             )
+            .env(MARK, &mark)
             .current_dir(&command.cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -61,11 +64,10 @@ impl AgentProcess {
                      Check that the program is installed and on PATH, and that the folder exists."
                 )
             })?;
-        let group = Group(
-            child
-                .id()
-                .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
-        );
+        let group = child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let below = Below { group, mark };
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -78,7 +80,7 @@ impl AgentProcess {
             Self {
                 program,
                 child,
-                group,
+                below,
                 tail,
                 stderr,
             },
@@ -96,20 +98,24 @@ impl AgentProcess {
         }
     }
 
-    /// Gives the program `grace` to end by itself, then ends it; everything that it left behind ends too.
+    /// Gives the program `grace` to end by itself, then ends it. What it left behind is killed: its process group, and
+    /// what has gone into sessions of its own as far as it is found (`stray`).
     pub(crate) async fn end(mut self, grace: Duration) -> (String, String) {
         let mut what = timeout(grace, self.ended()).await.ok();
         if what.is_none() {
-            self.group.ask_to_end();
+            self.below.ask_to_end();
             what = timeout(TERM_GRACE, self.ended()).await.ok();
         }
         let what = if let Some(what) = what {
             what
         } else {
-            self.group.kill();
+            self.below.kill_group();
             self.ended().await
         };
-        self.group.kill();
+        let below = self.below;
+        if let Err(fault) = tokio::task::spawn_blocking(move || drop(below)).await {
+            tracing::error!(%fault, "what the agent left behind could not be ended");
+        }
         if timeout(STDERR_GRACE, &mut self.stderr).await.is_err() {
             self.stderr.abort();
         }
@@ -123,28 +129,32 @@ impl AgentProcess {
     }
 }
 
-/// A process group, ended when dropped.
+/// The agent's processes, killed when dropped: the group that it was started as, and whoever bears its mark.
 #[derive(Debug)]
-struct Group(Option<Pid>);
+struct Below {
+    group: Option<Pid>,
+    mark: String,
+}
 
-impl Group {
+impl Below {
     fn ask_to_end(&self) {
-        if let Some(group) = self.0 {
+        if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::TERM);
         }
     }
 
-    fn kill(&mut self) {
-        if let Some(group) = self.0.take() {
+    fn kill_group(&self) {
+        if let Some(group) = self.group {
             // It fails when nobody is left in the group, which is what is wanted.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }
 
-impl Drop for Group {
+impl Drop for Below {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_group();
+        kill_marked(&self.mark);
     }
 }
 

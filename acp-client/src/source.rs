@@ -1,5 +1,6 @@
 //! Where an agent comes from: this program, or a command.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,10 @@ use tokio::io::DuplexStream;
 
 use crate::error::ClientError;
 
-type Serve = dyn Fn(DuplexStream) -> BoxFuture<'static, Result<(), String>> + Send + Sync;
+/// How an agent inside this program ended: by the end of its input, or why else. The error is only told to people.
+pub type ServeResult = Result<(), Box<dyn Error + Send + Sync>>;
+
+type Serve = dyn Fn(DuplexStream) -> BoxFuture<'static, ServeResult> + Send + Sync;
 
 /// How an agent is started, again and again.
 #[derive(Clone)]
@@ -26,7 +30,7 @@ impl AgentSource {
     /// its input does. Its error says why it ended otherwise.
     pub fn embedded<F, S>(name: impl Into<String>, serve: S) -> Self
     where
-        F: Future<Output = Result<(), String>> + Send + 'static,
+        F: Future<Output = ServeResult> + Send + 'static,
         S: Fn(DuplexStream) -> F + Send + Sync + 'static,
     {
         Self::Embedded(EmbeddedAgent {

@@ -76,19 +76,19 @@ impl Host {
 /// The embedded agent, spoken to as an editor would.
 fn embedded(agent: Agent) -> AgentSource {
     AgentSource::embedded("Placard", move |stream| {
-        acp_bridge::serve_stream(agent.clone(), stream)
+        let serving = acp_bridge::serve_stream(agent.clone(), stream);
+        async move { serving.await.map_err(Into::into) }
     })
 }
 
-/// Where the hub's frames go: on many systems the folder for temporary files is memory.
-fn spool_folder(cache: &Path) -> PathBuf {
-    match std::fs::create_dir_all(cache) {
-        Ok(()) => cache.to_owned(),
-        Err(error) => {
-            tracing::warn!("{} cannot be used: {error}", cache.display());
-            std::env::temp_dir()
-        }
-    }
+/// Where nameless files go: on many systems the folder for temporary files is memory. No folder is made for them, so
+/// the nearest one that is there serves.
+pub(crate) fn spool_folder(cache: &Path) -> PathBuf {
+    let takes_files = |folder: &&Path| tempfile::tempfile_in(folder).is_ok();
+    cache
+        .ancestors()
+        .find(takes_files)
+        .map_or_else(std::env::temp_dir, Path::to_owned)
 }
 
 /// The folder to work in, absolute and there.
@@ -112,6 +112,16 @@ fn folder(given: Option<&Path>) -> Result<PathBuf, ProgramError> {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn no_folder_is_made_for_files_that_nobody_sees() {
+        let home = tempfile::tempdir().unwrap();
+        let cache = home.path().join("cache/placard");
+        assert_eq!(spool_folder(&cache), home.path());
+        std::fs::create_dir_all(&cache).unwrap();
+        assert_eq!(spool_folder(&cache), cache);
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_folder_that_is_none_is_refused() {

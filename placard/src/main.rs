@@ -11,11 +11,11 @@ mod acp;
 mod arguments;
 mod error;
 mod host;
+mod last_words;
 mod run;
 mod serve;
 mod stop;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use agent_core::Surroundings;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             ExitCode::from(141)
         }
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "placard: {error}");
+            last_words::tell(&error);
             ExitCode::from(2)
         }
     }

@@ -4,30 +4,39 @@
 //! - `painting` turns what is heard into text; cards are folded by `terminal-card`.
 //! - `permission` answers the agent's questions, or has the person answer them.
 //! - `outcome` is what became of the turn, as an exit status; `wire` is `--json`.
+//! - `printer` is stdout, which nothing here waits for.
 
 mod conversation;
 mod ink;
 mod outcome;
 mod painting;
 mod permission;
+mod printer;
 mod turn;
 mod wire;
 mod words;
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use acp_client::WireTap;
 use agent_core::{Environment, Surroundings};
 
 use crate::arguments::{Permission, RunArguments};
 use crate::error::ProgramError;
-use crate::host::Host;
+use crate::host::{Host, spool_folder};
+use crate::last_words::tell;
 use crate::stop::StopSignals;
 use conversation::Conversation;
+use outcome::Outcome;
 use painting::{Ink, Painting};
-use turn::Turn;
-use wire::WirePrinter;
+use printer::Printer;
+use turn::{Turn, TurnStop};
+use wire::printing_tap;
+
+/// When the person wants to leave, a reader that takes nothing is not waited for any longer.
+const LEAVING: Duration = Duration::from_millis(200);
 
 /// Sends the prompt, shows the turn, and ends the agent.
 pub(crate) async fn prompt(
@@ -35,7 +44,10 @@ pub(crate) async fn prompt(
     surroundings: Surroundings,
 ) -> Result<ExitCode, ProgramError> {
     let mut stop = StopSignals::listen()?;
-    let text = prompt_text(arguments.prompt)?;
+    let text = tokio::select! {
+        text = prompt_text(arguments.prompt) => text?,
+        signal = stop.next() => return Ok(told(&Outcome::of_signal(signal))),
+    };
     let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let permission = arguments.permission.unwrap_or(if person {
         Permission::Ask
@@ -43,35 +55,64 @@ pub(crate) async fn prompt(
         Permission::Reject
     });
     let ink = ink(&surroundings.environment, std::io::stdout().is_terminal());
-    let (printer, mut unprinted) = WirePrinter::new(std::io::stdout());
-    let (tap, mut painting) = if arguments.json {
-        (printer.tap(), None)
+    let (printer, mut written) =
+        Printer::start(io::stdout(), spool_folder(&surroundings.cache_dir));
+    let (tap, painting) = if arguments.json {
+        (printing_tap(printer.clone()), None)
     } else {
         (WireTap::default(), Some(Painting::new(ink)))
     };
     let host = Host::start(&arguments.host, surroundings, tap)?;
     let conversation = Conversation::new(host.hub.attach(0));
-    let turn = Turn::new(conversation, permission, painting.as_mut());
-    let outcome = tokio::select! {
-        outcome = turn.take(&host.cwd, &text, &mut stop) => outcome,
-        Some(error) = unprinted.recv() => Err(ProgramError::Stdout(error)),
+    let asked = TurnStop::default();
+    let turn = Turn::new(
+        conversation,
+        permission,
+        painting,
+        printer.clone(),
+        asked.clone(),
+    );
+    let (outcome, patience) = tokio::select! {
+        outcome = turn.take(&host.cwd, &text) => (Ok(outcome), Duration::MAX),
+        signal = asked.last_signal(&mut stop) => (Ok(Outcome::of_signal(signal)), LEAVING),
+        Ok(Err(error)) = &mut written => (Err(error), Duration::ZERO),
     };
-    host.shut_down().await;
-    let outcome = outcome?;
-    if let Some(words) = outcome.words() {
-        let _ = writeln!(std::io::stderr(), "placard: {words}");
-    }
-    Ok(ExitCode::from(outcome.exit_status()))
+    let ending = async {
+        host.shut_down().await;
+        let outcome = outcome?;
+        printer.close();
+        match tokio::time::timeout(patience, written).await {
+            Ok(Ok(Err(error))) => Err(error),
+            _ => Ok(outcome),
+        }
+    };
+    // Whoever wants to leave now waits for nothing.
+    let outcome = tokio::select! {
+        outcome = ending => outcome.map_err(ProgramError::Stdout)?,
+        signal = stop.next() => Outcome::of_signal(signal),
+    };
+    Ok(told(&outcome))
 }
 
-fn prompt_text(given: String) -> Result<String, ProgramError> {
-    let mut text = given;
-    if text == "-" {
-        text.clear();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(ProgramError::Stdin)?;
+/// Tells the person of the outcome, and gives it as an exit status.
+fn told(outcome: &Outcome) -> ExitCode {
+    if let Some(words) = outcome.words() {
+        tell(&words);
     }
+    ExitCode::from(outcome.exit_status())
+}
+
+/// The prompt. Nothing can call back a thread that waits for stdin, but nothing has to wait for it either.
+async fn prompt_text(given: String) -> Result<String, ProgramError> {
+    let text = if given == "-" {
+        let read = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin()));
+        let text = read
+            .await
+            .unwrap_or_else(|fault| Err(io::Error::other(fault)));
+        text.map_err(ProgramError::Stdin)?
+    } else {
+        given
+    };
     if text.trim().is_empty() {
         Err(ProgramError::EmptyPrompt)
     } else {
@@ -114,14 +155,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_prompt_needs_words() {
+    #[tokio::test]
+    async fn a_prompt_needs_words() {
         assert_eq!(
-            prompt_text("hi\n".into()).map_err(|error| error.to_string()),
+            prompt_text("hi\n".into())
+                .await
+                .map_err(|error| error.to_string()),
             Ok("hi\n".into())
         );
         assert_eq!(
-            prompt_text(" \n".into()).map_err(|error| error.to_string()),
+            prompt_text(" \n".into())
+                .await
+                .map_err(|error| error.to_string()),
             Err("the prompt is empty: give some text, or - to read it from stdin".into())
         );
     }

@@ -52,12 +52,22 @@ pub(crate) async fn serve(
         );
     }
     let address = format!("http://127.0.0.1:{port}/?token={token}");
-    if let Err(error) = announce(&format!("Placard is at {address}\n")) {
-        host.shut_down().await;
-        return Err(ProgramError::Stdout(error));
-    }
-
-    let signal = stop.next().await;
+    // Whoever reads stdout, or does not, must not keep the program from hearing a signal.
+    let announced =
+        tokio::task::spawn_blocking(move || announce(&format!("Placard is at {address}\n")));
+    let unheard = async {
+        match announced.await {
+            Ok(Err(error)) => error,
+            _ => std::future::pending().await,
+        }
+    };
+    let signal = tokio::select! {
+        error = unheard => {
+            host.shut_down().await;
+            return Err(ProgramError::Stdout(error));
+        }
+        signal = stop.next() => signal,
+    };
     host.shut_down().await;
     closing.cancel();
     if tokio::time::timeout(CLOSE_LIMIT, server).await.is_err() {

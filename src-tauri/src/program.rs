@@ -54,7 +54,8 @@ pub fn run() -> Result<(), DesktopError> {
 /// The agent inside this program, at the other end of a stream.
 fn embedded(agent: Agent) -> AgentSource {
     AgentSource::embedded(AGENT_NAME, move |stream| {
-        acp_bridge::serve_stream(agent.clone(), stream)
+        let serving = acp_bridge::serve_stream(agent.clone(), stream);
+        async move { serving.await.map_err(Into::into) }
     })
 }
 

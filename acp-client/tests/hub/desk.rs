@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acp_client::{AgentSource, Hub, HubSettings, Page};
+use acp_client::{AgentSource, Hub, HubSettings, Page, ServeResult};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split,
@@ -80,7 +80,7 @@ pub fn update(text: &str) -> Value {
 /// An agent in this process that follows `script` in each life.
 pub fn scripted<F>(script: impl Fn(Agent) -> F + Send + Sync + 'static) -> AgentSource
 where
-    F: Future<Output = Result<(), String>> + Send + 'static,
+    F: Future<Output = ServeResult> + Send + 'static,
 {
     AgentSource::embedded("scripted", move |stream| {
         let (input, output) = split(stream);

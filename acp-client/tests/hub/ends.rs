@@ -4,64 +4,13 @@ use std::time::Duration;
 
 use acp_client::{AgentCommand, AgentPhase, AgentSource, Hub};
 use pretty_assertions::assert_eq;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::desk::{Reader, hub, scripted, update};
-
-/// A real program: `sh` with a script.
-fn shell(script: &str) -> AgentSource {
-    let mut command = AgentCommand::parse("sh -c", [], std::env::temp_dir()).unwrap();
-    command.args.push(script.to_owned());
-    command.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
-    AgentSource::Command(command)
-}
-
-const ANSWER_INITIALIZE: &str =
-    r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'"#;
+use crate::programs::{ANSWER_INITIALIZE, has_ended, process, shell};
 
 fn is_answer_to(id: &str) -> impl Fn(&Value) -> bool {
     move |next| next["dir"] == "a2c" && next["frame"]["id"] == id
-}
-
-#[tokio::test]
-async fn an_agent_that_dies_in_mid_turn_fails_what_is_open_with_its_last_words() {
-    let hub = hub(shell(&format!(
-        "{ANSWER_INITIALIZE}; read line; \
-         echo '{{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"session/request_permission\"}}'; \
-         echo 'out of cheese' >&2; exit 3"
-    )));
-    let (mut page, _) = Reader::attach(&hub, 0).await;
-    page.agent("running").await;
-    page.request(json!("p"), "session/prompt").await;
-    let seen = page.until(|next| next["agent"]["state"] == "ended").await;
-    let what = "the agent `sh` ended with exit status 3";
-    let message = format!("{what}\nThe last that it wrote to stderr:\nout of cheese");
-    let failed = json!({"jsonrpc": "2.0", "id": "p", "error": {
-        "code": -32603,
-        "message": format!("the agent ended before it answered: {message}"),
-        "data": {"reason": what, "stderr": "out of cheese\n"}}});
-    let closed = json!({"jsonrpc": "2.0", "id": "q", "error":
-        {"code": -32603, "message": "the agent ended before an answer"}});
-    assert_eq!(
-        seen[1..],
-        [
-            json!({"n": 4, "t": 0, "dir": "a2c", "frame":
-                {"jsonrpc": "2.0", "id": "q", "method": "session/request_permission"}}),
-            json!({"n": 5, "t": 0, "dir": "a2c", "own": true, "frame": failed}),
-            json!({"n": 6, "t": 0, "dir": "c2a", "frame": closed}),
-            json!({"type": "agent", "agent": {"state": "ended", "name": "sh", "message": message}}),
-        ]
-    );
-    // A request to nobody is answered too.
-    page.request(json!("late"), "session/prompt").await;
-    let late = page.until(is_answer_to("late")).await;
-    assert_eq!(
-        late.last().unwrap()["frame"]["error"]["message"],
-        json!(format!("the agent is not running: {message}"))
-    );
-    hub.shutdown().await;
 }
 
 #[tokio::test]
@@ -70,7 +19,7 @@ async fn an_agent_may_be_started_again() {
         agent.initialize().await;
         let id = agent.hear_request("work").await;
         agent.answer(&id, json!(null)).await;
-        Err("the work is done".to_owned())
+        Err("the work is done".into())
     }));
     let (mut page, _) = Reader::attach(&hub, 0).await;
     for _ in 0..2 {
@@ -174,9 +123,7 @@ async fn shutting_down_ends_an_agent_that_does_not_want_to_and_its_children() {
     )));
     let (mut page, _) = Reader::attach(&hub, 0).await;
     let seen = page.until(|next| next["frame"]["method"] == "child").await;
-    let child = seen.last().unwrap()["frame"]["params"].as_i64().unwrap();
-    let child = Pid::from_raw(i32::try_from(child).unwrap()).unwrap();
-    let child = pidfd_open(child, PidfdFlags::empty()).unwrap();
+    let child = process(&seen.last().unwrap()["frame"]["params"]);
     page.agent("running").await;
     hub.shutdown().await;
     assert!(started.elapsed() < Duration::from_secs(8));
@@ -185,10 +132,7 @@ async fn shutting_down_ends_an_agent_that_does_not_want_to_and_its_children() {
         None,
         "a page of a hub that is gone is to be closed"
     );
-    // A process descriptor is readable once its process has ended; a killed one ends when it is next scheduled.
-    let limit = Timespec::try_from(Duration::from_secs(2)).unwrap();
-    let ended = poll(&mut [PollFd::new(&child, PollFlags::IN)], Some(&limit));
-    assert_eq!(ended, Ok(1), "the child lives on");
+    assert!(has_ended(&child), "the child lives on");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 mod desk;
 mod ends;
+mod programs;
 
 use acp_client::{ClientError, Hub, WireSide, WireTap};
 use desk::{Reader, frames, hub, scripted, settings, update};

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::stop::Stop;
+
 /// The end of `placard run`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -18,6 +20,14 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// What a signal that ends the program makes of it.
+    pub(crate) fn of_signal(signal: Stop) -> Self {
+        match signal {
+            Stop::Interrupt => Self::Cancelled,
+            Stop::Terminate | Stop::HangUp => Self::Stopped(signal.exit_status()),
+        }
+    }
+
     /// What the answer to `session/prompt` means, given whether we cancelled.
     pub(crate) fn of_answer(answer: &Result<Value, Value>, cancelled: bool) -> Self {
         match answer {

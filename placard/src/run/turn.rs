@@ -1,26 +1,53 @@
 //! The turn from its start to its end: hears, prints, answers, and is cancelled.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::conversation::{Conversation, Heard};
 use super::outcome::{Outcome, error_words};
 use super::painting::Painting;
 use super::permission::{Choice, answer, ask, choices, decide};
+use super::printer::Printer;
 use crate::arguments::Permission;
-use crate::error::ProgramError;
 use crate::stop::{Stop, StopSignals};
+
+/// How a turn that is being taken is stopped. Signals are heard beside the turn, so that they are heard whatever it
+/// waits for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TurnStop {
+    begun: Arc<AtomicBool>,
+    asked: CancellationToken,
+}
+
+impl TurnStop {
+    /// Waits for the signal that ends the program. The first Ctrl-C only asks the agent to stop its turn, if it has
+    /// one, so that what ran is ended and told properly.
+    pub(crate) async fn last_signal(&self, stop: &mut StopSignals) -> Stop {
+        loop {
+            let signal = stop.next().await;
+            let may_ask = self.begun.load(Ordering::Relaxed) && !self.asked.is_cancelled();
+            if signal != Stop::Interrupt || !may_ask {
+                return signal;
+            }
+            self.asked.cancel();
+        }
+    }
+}
 
 /// A turn about to be taken.
 #[derive(Debug)]
-pub(crate) struct Turn<'p> {
+pub(crate) struct Turn {
     conversation: Conversation,
     permission: Permission,
-    painting: Option<&'p mut Painting>,
+    painting: Option<Painting>,
+    printer: Printer,
+    stop: TurnStop,
     session: Option<String>,
     questions: VecDeque<Question>,
     asked: Option<oneshot::Receiver<Option<Choice>>>,
@@ -39,21 +66,25 @@ struct Question {
 /// What woke the turn.
 enum Event {
     Heard(Option<Heard>),
-    Stop(Stop),
+    Stop,
     Decided(Option<Choice>),
 }
 
-impl<'p> Turn<'p> {
-    /// A turn over `conversation`; it prints when there is a painting.
+impl Turn {
+    /// A turn over `conversation`; it is printed when there is a painting.
     pub(crate) fn new(
         conversation: Conversation,
         permission: Permission,
-        painting: Option<&'p mut Painting>,
+        painting: Option<Painting>,
+        printer: Printer,
+        stop: TurnStop,
     ) -> Self {
         Self {
             conversation,
             permission,
             painting,
+            printer,
+            stop,
             session: None,
             questions: VecDeque::new(),
             asked: None,
@@ -62,98 +93,81 @@ impl<'p> Turn<'p> {
     }
 
     /// Takes the turn.
-    pub(crate) async fn take(
-        mut self,
-        cwd: &Path,
-        prompt: &str,
-        stop: &mut StopSignals,
-    ) -> Result<Outcome, ProgramError> {
-        if let Some(outcome) = self.wait_for_agent(stop).await {
-            return Ok(outcome);
+    pub(crate) async fn take(mut self, cwd: &Path, prompt: &str) -> Outcome {
+        match self.play(cwd, prompt).await {
+            Ok(outcome) | Err(outcome) => outcome,
         }
+    }
+
+    async fn play(&mut self, cwd: &Path, prompt: &str) -> Result<Outcome, Outcome> {
+        self.wait_for_agent().await?;
         let params = json!({"cwd": cwd, "mcpServers": []});
         let new = self.conversation.request("session/new", params).await;
-        let session = match self.wait_for_answer(new, stop).await? {
-            Ok((_, Ok(result))) if result["sessionId"].is_string() => {
-                result["sessionId"].as_str().unwrap_or_default().to_owned()
-            }
-            Ok((_, Ok(_))) => {
-                return Ok(Outcome::NotStarted(
-                    "the agent gave a session without an id".to_owned(),
-                ));
-            }
-            Ok((_, Err(error))) => {
+        let session = match self.wait_for_answer(new).await? {
+            (_, Ok(result)) => result["sessionId"].as_str().map_or_else(
+                || {
+                    let words = "the agent gave a session without an id";
+                    Err(Outcome::NotStarted(words.to_owned()))
+                },
+                |session| Ok(session.to_owned()),
+            )?,
+            (_, Err(error)) => {
                 let words = error_words(&error);
-                return Ok(Outcome::NotStarted(format!(
+                return Err(Outcome::NotStarted(format!(
                     "the agent gave no session: {words}"
                 )));
             }
-            Err(outcome) => return Ok(outcome),
         };
         self.session = Some(session.clone());
+        self.stop.begun.store(true, Ordering::Relaxed);
         let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": prompt}]});
         let turn = self.conversation.request("session/prompt", params).await;
-        match self.wait_for_answer(turn, stop).await? {
-            Ok((t, answer)) => {
-                let rest = self
-                    .painting
-                    .as_deref_mut()
-                    .map(|painting| painting.turn_ended(&session, t));
-                print(rest.as_deref().unwrap_or_default())?;
-                Ok(Outcome::of_answer(&answer, self.cancelled))
-            }
-            Err(outcome) => Ok(outcome),
+        let (t, answer) = self.wait_for_answer(turn).await?;
+        if let Some(painting) = &mut self.painting {
+            self.printer.print(&painting.turn_ended(&session, t));
         }
+        Ok(Outcome::of_answer(&answer, self.cancelled))
     }
 
     /// Waits until the agent can be spoken to; gives the outcome when it never can.
-    async fn wait_for_agent(&mut self, stop: &mut StopSignals) -> Option<Outcome> {
+    async fn wait_for_agent(&mut self) -> Result<(), Outcome> {
         loop {
-            match self.next_event(stop).await {
-                Event::Heard(Some(Heard::Agent { state, message, .. })) => match state.as_str() {
-                    "running" => return None,
+            match self.conversation.hear().await {
+                Some(Heard::Agent { state, message, .. }) => match state.as_str() {
+                    "running" => return Ok(()),
                     "ended" => {
                         let why = message.unwrap_or_else(|| "the agent did not start".to_owned());
-                        return Some(Outcome::NotStarted(why));
+                        return Err(Outcome::NotStarted(why));
                     }
                     _ => {}
                 },
-                Event::Heard(Some(_)) | Event::Decided(_) => {}
-                Event::Heard(None) => {
-                    return Some(Outcome::NotStarted("the agent is gone".to_owned()));
-                }
-                Event::Stop(signal) => return Some(stopped(signal)),
+                Some(_) => {}
+                None => return Err(Outcome::NotStarted("the agent is gone".to_owned())),
             }
         }
     }
 
-    /// Lives through everything until the request is answered: the answer with its time, or the outcome when the
-    /// person wants no answer any more.
+    /// Lives through everything until the request is answered: the answer with its time.
     async fn wait_for_answer(
         &mut self,
         request: u64,
-        stop: &mut StopSignals,
-    ) -> Result<Result<(u64, Result<Value, Value>), Outcome>, ProgramError> {
+    ) -> Result<(u64, Result<Value, Value>), Outcome> {
         loop {
-            match self.next_event(stop).await {
+            match self.next_event().await {
                 Event::Heard(Some(Heard::Answer { t, id, outcome })) if id == request => {
-                    return Ok(Ok((t, outcome)));
+                    return Ok((t, outcome));
                 }
-                Event::Heard(Some(heard)) => self.hear(heard).await?,
+                Event::Heard(Some(heard)) => self.hear(heard).await,
                 Event::Heard(None) => {
-                    return Ok(Err(Outcome::Failed("the agent is gone".to_owned())));
+                    return Err(Outcome::Failed("the agent is gone".to_owned()));
                 }
                 Event::Decided(choice) => self.decided(choice.as_ref()).await,
-                // The first Ctrl-C asks the agent to stop, so that what ran is ended and told properly.
-                Event::Stop(Stop::Interrupt) if !self.cancelled && self.session.is_some() => {
-                    self.cancel().await;
-                }
-                Event::Stop(signal) => return Ok(Err(stopped(signal))),
+                Event::Stop => self.cancel().await,
             }
         }
     }
 
-    async fn next_event(&mut self, stop: &mut StopSignals) -> Event {
+    async fn next_event(&mut self) -> Event {
         let decided = async {
             match &mut self.asked {
                 Some(asked) => asked.await.unwrap_or_default(),
@@ -161,17 +175,17 @@ impl<'p> Turn<'p> {
             }
         };
         tokio::select! {
-            signal = stop.next() => Event::Stop(signal),
+            () = self.stop.asked.cancelled(), if !self.cancelled => Event::Stop,
             choice = decided => Event::Decided(choice),
             heard = self.conversation.hear() => Event::Heard(heard),
         }
     }
 
-    async fn hear(&mut self, heard: Heard) -> Result<(), ProgramError> {
+    async fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Update { t, session, update } => {
-                if let Some(painting) = self.painting.as_deref_mut() {
-                    print(&painting.update(&session, &update, t))?;
+                if let Some(painting) = &mut self.painting {
+                    self.printer.print(&painting.update(&session, &update, t));
                 }
             }
             Heard::Question {
@@ -180,24 +194,23 @@ impl<'p> Turn<'p> {
                 method,
                 params,
             } if method == "session/request_permission" => {
-                self.asks(t, id, &params).await?;
+                self.asks(t, id, &params).await;
             }
             Heard::Question { id, method, .. } => self.conversation.refuse(&id, &method).await,
             // An ended agent has answered every request with an error, which is what is waited for.
             Heard::Agent { .. } | Heard::Answer { .. } => {}
         }
-        Ok(())
     }
 
     // ---- permission --------------------------------------------------------------------------------------------
 
-    async fn asks(&mut self, t: u64, id: Value, params: &Value) -> Result<(), ProgramError> {
+    async fn asks(&mut self, t: u64, id: Value, params: &Value) {
         let session = params["sessionId"].as_str().unwrap_or_default();
         let call = &params["toolCall"];
-        let subject = match self.painting.as_deref_mut() {
+        let subject = match &mut self.painting {
             Some(painting) => {
                 let (text, subject) = painting.asks(session, call, t);
-                print(&text)?;
+                self.printer.print(&text);
                 subject
             }
             None => call["title"].as_str().unwrap_or("a tool call").to_owned(),
@@ -217,7 +230,6 @@ impl<'p> Turn<'p> {
             let choice = decide(&question.choices, self.permission).cloned();
             self.settle(&question, choice.as_ref()).await;
         }
-        Ok(())
     }
 
     /// Asks the person the first question, unless one is being asked. A thread waits for the terminal; nothing can
@@ -226,7 +238,10 @@ impl<'p> Turn<'p> {
         if let (None, Some(question)) = (&self.asked, self.questions.front()) {
             let (tell, asked) = oneshot::channel();
             let (subject, choices) = (question.subject.clone(), question.choices.clone());
+            let printer = self.printer.clone();
             std::thread::spawn(move || {
+                // Stdout and the terminal that the person is asked on may be the same.
+                printer.wait_until_written();
                 let _ = tell.send(ask(&subject, &choices));
             });
             self.asked = Some(asked);
@@ -244,7 +259,7 @@ impl<'p> Turn<'p> {
 
     async fn settle(&mut self, question: &Question, choice: Option<&Choice>) {
         if !choice.is_some_and(Choice::allows)
-            && let Some(painting) = self.painting.as_deref_mut()
+            && let Some(painting) = &mut self.painting
         {
             painting.refused(&question.call);
         }
@@ -265,24 +280,6 @@ impl<'p> Turn<'p> {
             self.conversation.answer(&question.id, answer(None)).await;
         }
     }
-}
-
-fn stopped(signal: Stop) -> Outcome {
-    match signal {
-        Stop::Interrupt => Outcome::Cancelled,
-        Stop::Terminate | Stop::HangUp => Outcome::Stopped(signal.exit_status()),
-    }
-}
-
-fn print(text: &str) -> Result<(), ProgramError> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(ProgramError::Stdout)
 }
 
 #[cfg(test)]

@@ -1,50 +1,15 @@
 //! `--json`: the wire, line by line, for programs and for records.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use acp_client::{WireSide, WireTap};
-use tokio::sync::mpsc;
 
-/// Prints every line of the wire with its time and direction.
-#[derive(Debug)]
-pub(crate) struct WirePrinter<W> {
-    start: Instant,
-    output: Mutex<W>,
-    failed: mpsc::UnboundedSender<io::Error>,
-}
+use super::printer::Printer;
 
-impl<W: Write + Send + 'static> WirePrinter<W> {
-    /// Prints to `output`; its clock starts now. What comes from the receiver is why printing failed.
-    pub(crate) fn new(output: W) -> (Self, mpsc::UnboundedReceiver<io::Error>) {
-        let (failed, failure) = mpsc::unbounded_channel();
-        let printer = Self {
-            start: Instant::now(),
-            output: Mutex::new(output),
-            failed,
-        };
-        (printer, failure)
-    }
-
-    /// A tap that prints. A reader that is slow holds up the wire rather than fill the memory.
-    pub(crate) fn tap(self) -> WireTap {
-        let printer = Arc::new(self);
-        WireTap::new(move |side, raw| {
-            let line = line(printer.start.elapsed(), side, raw);
-            let mut output = printer
-                .output
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = output
-                .write_all(line.as_bytes())
-                .and_then(|()| output.flush())
-            {
-                // Nobody hears of it once the turn is over.
-                let _ = printer.failed.send(error);
-            }
-        })
-    }
+/// A tap that prints every line of the wire with its time, from now on, and its direction.
+pub(crate) fn printing_tap(printer: Printer) -> WireTap {
+    let start = Instant::now();
+    WireTap::new(move |side, raw| printer.print(&line(start.elapsed(), side, raw)))
 }
 
 fn line(since_start: Duration, side: WireSide, raw: &str) -> String {

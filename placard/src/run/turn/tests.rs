@@ -66,11 +66,10 @@ where
     });
     let hub = Hub::start(HubSettings::new(source, "/work", std::env::temp_dir()));
     let conversation = Conversation::new(hub.attach(0));
-    let mut stop = StopSignals::listen().unwrap();
-    let outcome = Turn::new(conversation, permission, None)
-        .take(Path::new("/work"), "hello", &mut stop)
-        .await
-        .unwrap();
+    let (printer, _) = Printer::start(std::io::sink(), std::env::temp_dir());
+    let outcome = Turn::new(conversation, permission, None, printer, TurnStop::default())
+        .take(Path::new("/work"), "hello")
+        .await;
     hub.shutdown().await;
     outcome
 }
