@@ -62,6 +62,7 @@ test-ui: $(ui_packages)
 # The programs first: tests/ starts them, and Cargo does not build another package's programs for a test. With
 # --all-targets they have the same features as in the tests, so nothing is compiled twice.
 test-rust: $(page)
+	@[ -n "$$PLACARD_TRANSCRIPTS" ] || echo 'PLACARD_TRANSCRIPTS is not set: recorded wires of other agents are not read (CONTRIBUTING.md)'
 	cargo build --workspace --all-targets
 	cargo test --workspace --no-fail-fast
 

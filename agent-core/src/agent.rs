@@ -174,6 +174,7 @@ impl Agent {
             store: self.inner.store.clone(),
             updates: sender,
         });
+        tracing::debug!(session = %session.id(), "a session opens");
         let open = Arc::new(OpenSession(session.clone()));
         let mut sessions = self
             .inner

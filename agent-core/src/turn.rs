@@ -58,6 +58,7 @@ const BROKEN_OFF: &str = "This call was broken off before it had a result.";
 
 /// Runs a turn. Whatever happens in it, the log is balanced afterwards.
 pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationToken) -> TurnEnd {
+    tracing::debug!(session = %session.id, "a turn begins");
     let result = steps(session, prompt, cancel).await;
     let mut end = match result {
         Ok(reason) => TurnEnd {
@@ -74,6 +75,7 @@ pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationTo
         },
         Err(Break::Fault(message)) => TurnEnd::failed(message),
     };
+    tracing::debug!(session = %session.id, reason = ?end.reason, "a turn ends");
     close(session, &end).await;
     let saving = save(session);
     let saved = match end.reason {

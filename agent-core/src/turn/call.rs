@@ -103,6 +103,7 @@ async fn answer(
             Decision::Cancelled => return Err(Break::Cancelled),
         }
     }
+    tracing::debug!(session = %session.id, call = call.id, tool = call.name, "a call begins");
     session.updates.send(Update::CallStarted {
         call_id: call.id.clone(),
     });
@@ -165,6 +166,7 @@ async fn finish(
     outcome: ToolOutcome,
     cancel: &CancellationToken,
 ) -> Result<(), Break> {
+    tracing::debug!(session = %session.id, call = call.id, exit = ?outcome.exit, is_error = outcome.is_error, "a call ends");
     let ToolOutcome {
         content,
         is_error,
