@@ -19,6 +19,11 @@ pub enum DesktopError {
         #[source]
         fault: std::io::Error,
     },
+    /// There is no display, or none that answers.
+    #[error(
+        "there is no display to open a window on: {0}. `placard serve` shows the same chat in a browser"
+    )]
+    NoDisplay(String),
     /// The window system refused.
     #[error(
         "the window cannot be opened: {0}. Without a display, `placard serve` shows the same chat in a browser"

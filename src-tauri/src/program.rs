@@ -22,6 +22,7 @@ const AGENT_NAME: &str = "Placard agent";
 ///
 /// To be called on the main thread, after `agent_core::shell::supervisor::run_if_asked`.
 pub fn run() -> Result<(), DesktopError> {
+    find_display()?;
     let around = Around::of_this_process()?;
     agent_core::logging::start(around.agent.environment.get("PLACARD_LOG"));
 
@@ -48,6 +49,24 @@ pub fn run() -> Result<(), DesktopError> {
             end(app.clone());
         }
     });
+    Ok(())
+}
+
+/// The window system ends the program in a panic where it finds no display; asked before, it says so.
+#[cfg(target_os = "linux")]
+fn find_display() -> Result<(), DesktopError> {
+    gtk::init().map_err(|_| {
+        let named = crate::surroundings::displays();
+        DesktopError::NoDisplay(if named.is_empty() {
+            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()
+        } else {
+            format!("nothing answers at {}", named.join(" or "))
+        })
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn find_display() -> Result<(), DesktopError> {
     Ok(())
 }
 

@@ -37,6 +37,18 @@ impl Around {
     }
 }
 
+/// The displays that the environment names, as `DISPLAY=:0`.
+#[cfg(target_os = "linux")]
+pub(crate) fn displays() -> Vec<String> {
+    ["WAYLAND_DISPLAY", "DISPLAY"]
+        .into_iter()
+        .filter_map(|name| {
+            let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+            Some(format!("{name}={value}"))
+        })
+        .collect()
+}
+
 /// The folder that the program was started in; the home folder where that is no choice of the person's: a program
 /// started from a menu is in `/`, or in a folder that is gone.
 fn first_folder(started_in: Option<PathBuf>, home: &Path) -> PathBuf {
