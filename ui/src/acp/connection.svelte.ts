@@ -33,6 +33,8 @@ export class Connection {
   cwd = $state('');
   /** Why the last session could not be opened. */
   sessionError = $state<string | null>(null);
+  /** The folder that it was to be opened in. */
+  refusedCwd = $state('');
   /** Frames that the hub no longer held when this page came. */
   framesLost = $state(0);
 
@@ -201,12 +203,17 @@ export class Connection {
         return;
       case 'session/load':
         this.#byId.get(sessionId)?.loading(false);
-        this.sessionError = words;
+        this.#refuseSession(request, words);
         return;
       case 'session/new':
       case 'session/resume':
-        this.sessionError = words;
+        this.#refuseSession(request, words);
     }
+  }
+
+  #refuseSession(request: OpenRequest, words: string): void {
+    this.sessionError = words;
+    this.refusedCwd = textIn(request.params, 'cwd') ?? '';
   }
 
   #agentGone(now: number): void {

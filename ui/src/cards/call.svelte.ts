@@ -2,6 +2,7 @@ import type { Json } from '../acp/wire';
 import type { Permission } from '../acp/permission.svelte';
 import { BoundedText } from './bounded_text';
 import { descriptionOfRawInput } from './command';
+import { LeftOut } from './left_out';
 import { lastLine, plainText } from './plain_text';
 import { pill, type Exit, type Pill } from './pill';
 import { sortContent } from './raw_output';
@@ -31,15 +32,23 @@ export class Card {
   /** The exit was read from `rawOutput`: a `terminal_exit` knows better. */
   exitIsGuess = false;
   readonly output = new BoundedText();
+  readonly #markers = new LeftOut();
 
   constructor(
     terminalId: string | null,
     public call: Call,
   ) {
     this.terminalId = terminalId;
-    this.output.listen(() => {
+    this.output.listen(({ reset, chunk }) => {
+      if (reset) this.#markers.forget();
+      this.#markers.hear(chunk);
       this.outputVersion += 1;
     });
+  }
+
+  /** How much of the output is missing here: what the agent left out, and what this page did not keep. */
+  get leftOut(): number {
+    return this.outputVersion > 0 ? this.#markers.bytes + this.output.omitted : 0;
   }
 
   get text(): string {

@@ -1,7 +1,7 @@
 type Key = Pick<KeyboardEvent, 'key' | 'keyCode' | 'isComposing' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey'>;
 
-/** What a key in the composer means. */
-export type ComposerKey = 'send' | 'stop' | 'text';
+/** What a key in the composer means; `back` goes to what stands before it. */
+export type ComposerKey = 'send' | 'stop' | 'back' | 'text';
 
 /**
  * Enter sends, unless it belongs to an input method: while one composes, and for the Enter that ends it, which some
@@ -10,6 +10,7 @@ export type ComposerKey = 'send' | 'stop' | 'text';
 export function composerKey(event: Key): ComposerKey {
   if (event.isComposing || event.keyCode === 229) return 'text';
   if (event.key === 'Escape') return 'stop';
+  if (event.key === 'Tab' && event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey) return 'back';
   if (event.key === 'Enter' && !event.shiftKey && !event.altKey) return 'send';
   return 'text';
 }

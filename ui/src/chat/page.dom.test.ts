@@ -99,7 +99,7 @@ beforeEach(() => {
   const desk = new Desk(hub);
   page = mount(App, { target: document.body, props: { desk } });
   desk.start();
-  hub.say({ type: 'attached', after: 0, last: 2, cwd: '/w', agent: { state: 'running', name: 'agent' } });
+  hub.say({ type: 'attached', after: 0, last: 2, cwd: '/home/ada/atlas', agent: { state: 'running', name: 'agent' } });
   hub.frame('c2a', { id: 1, method: 'session/new', params: { cwd: '/home/ada/atlas' } });
   hub.frame('a2c', { id: 1, result: { sessionId: 's' } });
 });
@@ -129,6 +129,18 @@ describe('the composer', () => {
       press(field, { key: 'Enter', shiftKey: true }),
     ].map((event) => event.defaultPrevented);
     expect([held, hub.sent.length, field.value]).toEqual([[false, false, false], before, 'にほ']);
+  });
+
+  it('says that what is written during a turn waits', () => {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'x' }] } });
+    const hint = (): string | undefined => document.querySelector('#composer-hint')?.textContent?.trim();
+    const before = hint();
+    press(type('next'), { key: 'Enter' });
+    expect([before, hint(), part<HTMLTextAreaElement>('composer').value]).toEqual([
+      '',
+      'A turn is running; what is written here waits until you send it after that',
+      'next',
+    ]);
   });
 
   it('Escape stops the running turn', () => {
@@ -171,6 +183,30 @@ describe('a line after a dollar sign', () => {
       hub.frame('c2a', { id: `p${id}`, method: 'session/prompt', params: { sessionId: id, prompt: [{ type: 'text', text: '$ ls' }] } });
       expect(part('message-user').classList.contains('command')).toBe(model === 'offline');
     }
+  });
+});
+
+describe('the window around the chat', () => {
+  it('shows no chip for what nobody named', () => {
+    hub.frame('c2a', { id: 2, method: 'session/new', params: { cwd: '/w' } });
+    hub.frame('a2c', { id: 2, result: { sessionId: 's2', modes: { currentModeId: ' ', availableModes: [] }, _meta: { placard: { model: '' } } } });
+    expect([...document.querySelectorAll('header .chip')].map(({ textContent }) => textContent)).toEqual(['agent']);
+  });
+
+  it('shows the sessions over the chat where they have no place, until one is chosen or Escape is pressed', () => {
+    const shown = (): boolean => document.querySelector('.sessions.shown') !== null;
+    const states = [shown()];
+    part('show-sessions').click();
+    flushSync();
+    states.push(shown());
+    part('session-item').click();
+    flushSync();
+    states.push(shown());
+    part('show-sessions').click();
+    flushSync();
+    press(part('session-item'), { key: 'Escape' });
+    states.push(shown());
+    expect([states, (document.activeElement as HTMLElement).dataset['testid']]).toEqual([[false, true, false, false], 'composer']);
   });
 });
 
@@ -240,6 +276,139 @@ describe('a command that asks', () => {
   });
 });
 
+describe('the focus', () => {
+  const focused = (): string | undefined => (document.activeElement as HTMLElement | null)?.dataset['testid'];
+  function ask(id = 'q'): HTMLElement {
+    hub.update(COMMAND);
+    hub.frame('a2c', { ...QUESTION, id });
+    return part('card');
+  }
+  beforeEach(() => vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
+
+  it('is in the composer after an answer by key', () => {
+    const card = ask();
+    vi.advanceTimersByTime(500);
+    card.focus();
+    press(card, { key: 'r' });
+    expect([hub.sent.at(-1)?.['id'], focused()]).toEqual(['q', 'composer']);
+  });
+
+  it('is in the composer after an answer by a button', () => {
+    ask();
+    part('permission-option').focus();
+    part('permission-option').click();
+    flushSync();
+    expect([hub.sent.at(-1)?.['id'], focused()]).toEqual(['q', 'composer']);
+  });
+
+  it('is in the composer when another page answered what had it', () => {
+    ask().focus();
+    hub.frame('c2a', { id: 'q', result: { outcome: { outcome: 'selected', optionId: 'y' } } });
+    expect(focused()).toBe('composer');
+  });
+
+  it('is in the composer after a session was chosen', () => {
+    hub.frame('c2a', { id: 2, method: 'session/new', params: { cwd: '/w' } });
+    hub.frame('a2c', { id: 2, result: { sessionId: 's2' } });
+    const item = document.querySelector<HTMLElement>('[data-session-id=s]');
+    item?.focus();
+    item?.click();
+    flushSync();
+    expect(focused()).toBe('composer');
+  });
+
+  it('goes from the composer back to the card that asks, whose hint says what Enter does', () => {
+    const card = ask();
+    const hint = (): string | null | undefined => card.querySelector('kbd')?.textContent;
+    const hints = [hint()];
+    part('composer').focus();
+    const event = press(part('composer'), { key: 'Tab', shiftKey: true });
+    hints.push(hint());
+    const at = document.activeElement;
+    for (const place of ['[data-option-id=n]', '[data-testid=card-copy]']) {
+      card.querySelector<HTMLElement>(place)?.focus();
+      flushSync();
+      hints.push(hint());
+    }
+    expect([event.defaultPrevented, at === card, hints]).toEqual([
+      true,
+      true,
+      ['Shift Tab, then Enter / A / R', 'Enter / A / R', 'Enter: Reject / A / R', 'A / R'],
+    ]);
+  });
+
+  it('leaves Shift Tab alone where nothing asks', () => {
+    expect(press(part('composer'), { key: 'Tab', shiftKey: true }).defaultPrevented).toBe(false);
+  });
+
+  it('a second question about the same call is deaf at first, then hears', () => {
+    ask();
+    vi.advanceTimersByTime(600);
+    hub.frame('c2a', { id: 'q', result: { outcome: { outcome: 'selected', optionId: 'y' } } });
+    const card = ask('q2');
+    const before = hub.sent.length;
+    card.focus();
+    press(card, { key: 'Enter' });
+    const early = hub.sent.length;
+    vi.advanceTimersByTime(500);
+    press(card, { key: 'Enter' });
+    expect([early, hub.sent.slice(before).map(({ id }) => id)]).toEqual([before, ['q2']]);
+  });
+
+  it('Enter on a button of a question that just appeared chooses nothing', () => {
+    ask();
+    expect(press(part('permission-option'), { key: 'Enter' }).defaultPrevented).toBe(true);
+  });
+});
+
+describe('a new session', () => {
+  beforeEach(() => {
+    // jsdom has no modal dialogs.
+    HTMLDialogElement.prototype.showModal = function (): void {
+      this.open = true;
+    };
+  });
+
+  async function start(folder: string): Promise<Json | undefined> {
+    press(part('composer'), { key: 'n', ctrlKey: true });
+    const field = part<HTMLInputElement>('new-session-folder');
+    field.value = folder;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    flushSync();
+    part('new-session-create').click();
+    await vi.waitFor(() => expect(hub.sent.at(-1)?.['method']).toBe('session/new'));
+    return hub.sent.at(-1);
+  }
+
+  it('takes a folder as the page writes it, and leaves the focus in the composer', async () => {
+    press(part('composer'), { key: 'n', ctrlKey: true });
+    const offered = part<HTMLInputElement>('new-session-folder').value;
+    const request = await start('~/letters');
+    hub.say({ type: 'frames', frames: [{ n: 3, t: 0, dir: 'c2a', own: true, frame: request }, { n: 4, t: 0, dir: 'a2c', own: true, frame: { id: request?.['id'], result: { sessionId: 's2' } } }] });
+    await vi.waitFor(() => expect(parts('new-session-folder')).toEqual([]));
+    flushSync();
+    expect([offered, request?.['params'], (document.activeElement as HTMLElement).dataset['testid']]).toEqual([
+      '~/atlas',
+      { cwd: '/home/ada/letters', mcpServers: [] },
+      'composer',
+    ]);
+  });
+});
+
+describe('an output that was cut', () => {
+  it('says how much is missing, and its buttons promise what is kept', () => {
+    hub.update(COMMAND);
+    const lines = 'x\r\n'.repeat(40);
+    const data = `${lines}\x1b[0m[1717375 bytes left out]\r\n${lines}\x1b[0m[1200000 bytes left out]\r\n${lines}`;
+    hub.update({ sessionUpdate: 'tool_call_update', toolCallId: 'c', _meta: { terminal_output_delta: { terminal_id: 't', data } } });
+    expect([parts('card-left-out'), parts('card-expand'), part('card-copy-output').getAttribute('aria-label')]).toEqual([
+      ['2.9 MB left out'],
+      ['Show the 122 lines kept'],
+      'Copy what is kept of the output',
+    ]);
+  });
+});
+
 describe('an answered question', () => {
   it('keeps its place until the output is there, then is a small line', () => {
     hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Clean' }] } });
@@ -295,10 +464,19 @@ describe('what went wrong', () => {
   it('the error of a prompt stands in the chat, and its text can be had back', () => {
     hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Try' }] } });
     hub.frame('a2c', { id: 2, error: { code: -32603, message: 'no key is set' } });
-    expect(parts('notice')).toEqual(['No answer. no key is set Edit and send again']);
+    expect(parts('notice')).toEqual(['No answer: no key is set Edit and send again']);
     part('retry-text').click();
     flushSync();
     expect(part<HTMLTextAreaElement>('composer').value).toBe('Try');
+  });
+
+  it('code in an error is drawn as code', () => {
+    hub.frame('c2a', { id: 2, method: 'session/prompt', params: { sessionId: 's', prompt: [{ type: 'text', text: 'Try' }] } });
+    hub.frame('a2c', { id: 2, error: { code: -32603, message: 'set `KEY` or `model` first' } });
+    expect([parts('notice'), [...part('notice').querySelectorAll('code')].map(({ textContent }) => textContent)]).toEqual([
+      ['No answer: set KEY or model first Edit and send again'],
+      ['KEY', 'model'],
+    ]);
   });
 
   it('the end of the agent shows its last words and a way to start it again', () => {
@@ -319,8 +497,8 @@ describe('what went wrong', () => {
     }
     flushSync();
     expect([first, parts('notice')].map(([words]) => words?.replace(/\s+/g, ' '))).toEqual([
-      'The connection to Placard is lost (gone). What runs goes on; trying again.',
-      'The connection to Placard is lost (gone). Still trying. If placard serve was started again, open the address that it printed.',
+      'The connection to Placard is lost (gone). Trying again. As long as Placard itself runs, what runs in it goes on.',
+      'The connection to Placard is lost (gone). Still trying. If placard serve has ended, its commands have ended too, and a new one prints a new address to open.',
     ]);
   });
 });

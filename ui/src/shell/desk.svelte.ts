@@ -9,6 +9,7 @@ import type { AgentState, Frame } from '../hub/envelope';
 import { HubLink, type LinkHost } from '../hub/link';
 import { WriteGate } from '../terminal/write_gate';
 import type { Transport } from '../transport/transport';
+import { homeOf } from './paths';
 
 /** How the page stands to the hub. */
 export type Reach = { state: 'connecting' } | { state: 'attached' } | { state: 'lost'; reason: string; attempt: number };
@@ -29,6 +30,8 @@ export class Desk implements LinkHost {
   /** The person has sent the draft before there was anybody to send it to. */
   sendsWhenReady = $state(false);
   newSessionError = $state<string | null>(null);
+  /** How often the person came to where the next thing to do is writing: the composer takes the focus each time. */
+  toWriting = $state(0);
   /** Calls whose card is known to have left the view. */
   readonly outOfView = new SvelteSet<Call>();
   now = $state(Date.now());
@@ -65,6 +68,12 @@ export class Desk implements LinkHost {
 
   select(session: Session): void {
     this.#selectedId = session.id;
+    this.toWriting += 1;
+  }
+
+  /** The home folder, as far as the folder offered for a new session tells it; the only one that is written as `~`. */
+  get home(): string {
+    return homeOf(this.connection.cwd);
   }
 
   /** What stands in the composer. What was typed before there was a session belongs to the first that comes. */
@@ -115,13 +124,21 @@ export class Desk implements LinkHost {
     if (this.#client.prompt(session, draft)) this.draft = '';
   }
 
+  /** Puts a text into the composer, to be changed and sent. */
+  compose(text: string): void {
+    this.draft = text;
+    this.toWriting += 1;
+  }
+
   stop(session: Session | null = this.session): void {
     if (session !== null && session.turn !== null) this.#client.cancel(session);
   }
 
   /** False when the answer did not go out. */
   choose(permission: Permission, option: PermissionOption): boolean {
-    return permission.isOpen && this.#client.choose(permission, option);
+    const went = permission.isOpen && this.#client.choose(permission, option);
+    if (went) this.toWriting += 1;
+    return went;
   }
 
   restartAgent(): void {
