@@ -31,6 +31,11 @@ printf '10:31:00   0.62 m  \033[32msteady\033[0m\n10:31:10   0.62 m  \033[32mste
 sleep 600
 ";
 
+/// Back to what stands before, as `type_text` takes it: Shift and Tab.
+const BACK: &str = "\u{E008}\u{E004}";
+
+const PROMPT: &str = "Tuesday's tide table looks wrong. Where does it go off?";
+
 /// The commands that the model wants, in this order.
 const CHECKS: &str = "./check-tides --day tuesday";
 const REPLACES: &str = "mv gauges.csv gauges.old && ./fetch-gauges > gauges.csv";
@@ -70,7 +75,11 @@ async fn pills(desktop: &Desktop) -> Vec<[String; 2]> {
     serde_json::from_value(desktop.evaluate(script, vec![]).await).expect("two texts for each card")
 }
 
-/// Waits until the last card asks, and presses its option of this kind, as a person does: focus, then the key.
+/// What has the focus, and what the last question's hint says.
+const FOCUS_AND_HINT: &str = "
+    return [document.activeElement.dataset.testid, [...document.querySelectorAll('[data-testid=permission] kbd')].at(-1)?.innerText]";
+
+/// Waits until the last card asks, and presses its option of this kind, as a person does: back from the composer, then the key.
 async fn answer(desktop: &Desktop, command: &str, key: &str) {
     let asks = [command.to_owned(), "asks".to_owned()];
     desktop
@@ -78,8 +87,15 @@ async fn answer(desktop: &Desktop, command: &str, key: &str) {
             pills(desktop).await.contains(&asks).then_some(())
         })
         .await;
-    let focus = "[...document.querySelectorAll('[data-testid=card]')].at(-1).focus(); return document.activeElement.dataset.testid";
-    assert_eq!(desktop.evaluate(focus, vec![]).await, Value::from("card"));
+    assert_eq!(
+        desktop.evaluate(FOCUS_AND_HINT, vec![]).await,
+        json!(["composer", "Shift Tab, then Enter / R"])
+    );
+    desktop.type_text("composer", BACK).await;
+    assert_eq!(
+        desktop.evaluate(FOCUS_AND_HINT, vec![]).await,
+        json!(["card", "Enter / R"])
+    );
     // A question hears no key in its first half second, so that what was being typed does not answer it.
     desktop
         .until("the card has taken the answer", async || {
@@ -90,6 +106,11 @@ async fn answer(desktop: &Desktop, command: &str, key: &str) {
             (!pills(desktop).await.contains(&asks)).then_some(())
         })
         .await;
+    let focused = "return document.activeElement.dataset.testid";
+    assert_eq!(
+        desktop.evaluate(focused, vec![]).await,
+        Value::from("composer")
+    );
 }
 
 /// Waits until the cards are these, each `[command, pill]`.
@@ -101,15 +122,8 @@ async fn cards_are(desktop: &Desktop, what: &str, wanted: &[[&str; 2]]) {
         .await;
 }
 
-async fn click_composer(desktop: &Desktop) {
-    let composer = desktop.find("composer").await;
-    composer.click().await.expect("the composer takes a click");
-}
-
-#[tokio::test]
-async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus() {
-    let last = Gate::new();
-    let server = ModelServer::start(script(&last)).expect("a server on loopback");
+/// A home whose model answers from the server, with the programs that it wants to run.
+fn home_with(server: &ModelServer) -> Home {
     let mut home = Home::new();
     home.set("PLACARD_MODEL", "deepseek/deepseek-chat");
     home.set("DEEPSEEK_API_KEY", "key-for-tests");
@@ -119,6 +133,14 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
         fs::write(&path, content).expect("a script");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
     }
+    home
+}
+
+#[tokio::test]
+async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus() {
+    let last = Gate::new();
+    let server = ModelServer::start(script(&last)).expect("a server on loopback");
+    let home = home_with(&server);
     let desktop = Desktop::open(&home).await;
     // The line would go to the provider, so nothing says that a dollar sign makes it a command.
     let shown = "
@@ -130,17 +152,15 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
             (desktop.evaluate(shown, vec![]).await == wanted).then_some(())
         })
         .await;
-    let prompt = "Tuesday's tide table looks wrong. Where does it go off?";
     desktop
-        .type_text("composer", &format!("{prompt}{ENTER}"))
+        .type_text("composer", &format!("{PROMPT}{ENTER}"))
         .await;
 
     answer(&desktop, CHECKS, "Enter").await;
     let checked = [CHECKS, "exit 2"];
     let what = "the second command asks";
     cards_are(&desktop, what, &[checked, [REPLACES, "asks"]]).await;
-    click_composer(&desktop).await;
-    desktop.screenshot("window-asks").await;
+    desktop.screenshot("window-asks-light").await;
     answer(&desktop, REPLACES, "r").await;
     answer(&desktop, LISTENS, "Enter").await;
     let refused = [REPLACES, "refused"];
@@ -155,7 +175,6 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
     desktop.screenshot("window-work").await;
 
     // Stop is one key away from the composer, and ends the whole turn.
-    click_composer(&desktop).await;
     desktop.type_text("composer", &ESCAPE.to_string()).await;
     desktop
         .until("the turn is stopped", async || {
@@ -171,5 +190,32 @@ async fn a_models_commands_ask_in_their_cards_and_the_composer_keeps_the_focus()
         3,
         "a stopped turn asks the model nothing more"
     );
+    desktop.close(&home, SOON).await;
+}
+
+/// A page that has just been loaded shows the question as well, on the paper of a dark desktop.
+#[tokio::test]
+async fn a_question_is_there_again_after_a_reload_on_dark_paper() {
+    let last = Gate::new();
+    let server = ModelServer::start(script(&last)).expect("a server on loopback");
+    let home = home_with(&server);
+    let settings = home.folder("config/gtk-3.0").join("settings.ini");
+    let dark = "[Settings]\ngtk-application-prefer-dark-theme=1\n";
+    fs::write(settings, dark).expect("the home can be written to");
+    let desktop = Desktop::open(&home).await;
+    desktop
+        .type_text("composer", &format!("{PROMPT}{ENTER}"))
+        .await;
+    answer(&desktop, CHECKS, "Enter").await;
+    let wanted = [[CHECKS, "exit 2"], [REPLACES, "asks"]];
+    cards_are(&desktop, "the second command asks", &wanted).await;
+    desktop.reload().await;
+    cards_are(&desktop, "it asks again", &wanted).await;
+    let paper = "return getComputedStyle(document.body).backgroundColor";
+    assert_eq!(
+        desktop.evaluate(paper, vec![]).await,
+        Value::from("rgb(23, 24, 23)")
+    );
+    desktop.screenshot("window-asks-dark").await;
     desktop.close(&home, SOON).await;
 }

@@ -12,6 +12,9 @@ describe('keys of the composer', () => {
     ['Enter that ends a composition is its own', { keyCode: 229 }, 'text'],
     ['Escape stops', { key: 'Escape', keyCode: 27 }, 'stop'],
     ['Escape out of a composition does not', { key: 'Escape', keyCode: 229, isComposing: true }, 'text'],
+    ['Shift Tab goes back', { key: 'Tab', keyCode: 9, shiftKey: true }, 'back'],
+    ['Shift Tab as WebKit on Linux names it goes back', { key: 'Unidentified', keyCode: 9, shiftKey: true }, 'back'],
+    ['Tab alone is the browser\'s', { key: 'Tab', keyCode: 9 }, 'text'],
     ['a letter is text', { key: 'a', keyCode: 65 }, 'text'],
   ] as const)('%s', (_name, event, meaning) => {
     expect(composerKey({ ...PLAIN, ...event })).toBe(meaning);

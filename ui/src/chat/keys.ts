@@ -1,5 +1,10 @@
 type Key = Pick<KeyboardEvent, 'key' | 'keyCode' | 'isComposing' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey'>;
 
+/** With Shift it is a key of another name on Linux, which WebKit calls unidentified. */
+export function isTab(event: Pick<KeyboardEvent, 'key' | 'keyCode'>): boolean {
+  return event.key === 'Tab' || event.keyCode === 9;
+}
+
 /** What a key in the composer means; `back` goes to what stands before it. */
 export type ComposerKey = 'send' | 'stop' | 'back' | 'text';
 
@@ -10,7 +15,7 @@ export type ComposerKey = 'send' | 'stop' | 'back' | 'text';
 export function composerKey(event: Key): ComposerKey {
   if (event.isComposing || event.keyCode === 229) return 'text';
   if (event.key === 'Escape') return 'stop';
-  if (event.key === 'Tab' && event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey) return 'back';
+  if (isTab(event) && event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey) return 'back';
   if (event.key === 'Enter' && !event.shiftKey && !event.altKey) return 'send';
   return 'text';
 }
