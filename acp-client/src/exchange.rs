@@ -11,6 +11,7 @@ use crate::delivery::{AgentNews, Delivery, Next};
 use crate::envelope::{AgentPhase, AgentState};
 use crate::frame::{Frame, Id, Kind, error_line, result_line};
 use crate::ids::{Asker, OpenRequests, PageId};
+use crate::reading::Unreadable;
 use crate::spool::{Direction, Spool, Spooled};
 
 const INVALID_REQUEST: i32 = -32600;
@@ -175,18 +176,14 @@ impl Exchange {
         None
     }
 
-    /// Answers a frame that is no JSON object.
-    pub(crate) fn refuse_text(&mut self, page: PageId, t: u64) {
-        self.answer(
-            page,
-            t,
-            error_line(
-                "null",
-                INVALID_REQUEST,
-                "a JSON-RPC message is a JSON object",
-                None,
-            ),
-        );
+    /// Answers what not everybody can read.
+    pub(crate) fn refuse_text(&mut self, page: PageId, unreadable: &Unreadable, t: u64) {
+        let id = match &unreadable.kind {
+            Kind::Request { id, .. } | Kind::Response { id } => id.as_json(),
+            Kind::Notification { .. } | Kind::Other => "null",
+        };
+        let message = format!("this is no JSON-RPC message: {}", unreadable.why);
+        self.answer(page, t, error_line(id, INVALID_REQUEST, &message, None));
     }
 
     fn refuse(&mut self, page: PageId, frame: &Frame, t: u64) {
@@ -321,6 +318,27 @@ impl Exchange {
                     }
                 }
             },
+        }
+    }
+
+    /// Takes what the agent said and nobody can read: whoever waits for it is told so.
+    pub(crate) fn take_unreadable(&mut self, unreadable: &Unreadable, t: u64) -> Then {
+        let why = &unreadable.why;
+        match &unreadable.kind {
+            Kind::Response { id } => {
+                let message = format!("the agent's answer cannot be read: {why}");
+                let line = error_line(id.as_json(), INTERNAL_ERROR, &message, None);
+                match Frame::parse(&line) {
+                    Some(frame) => self.take_from_agent(&frame, t),
+                    None => Then::Nothing,
+                }
+            }
+            Kind::Request { id, .. } => {
+                let message = format!("this request cannot be read: {why}");
+                let line = error_line(id.as_json(), INVALID_REQUEST, &message, None);
+                Then::Reply(line)
+            }
+            Kind::Notification { .. } | Kind::Other => Then::Nothing,
         }
     }
 

@@ -178,6 +178,12 @@ pub(crate) fn result_line(id: &str, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
+impl From<Vec<(String, Box<RawValue>)>> for Frame {
+    fn from(fields: Vec<(String, Box<RawValue>)>) -> Self {
+        Self { fields }
+    }
+}
+
 impl<'de> Deserialize<'de> for Frame {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;

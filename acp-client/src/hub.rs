@@ -1,6 +1,6 @@
 //! The hub: one agent, any number of pages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -24,7 +24,7 @@ const SPOOL_MEMORY: usize = 8 * 1024 * 1024;
 pub struct HubSettings {
     /// Where the agent comes from.
     pub source: AgentSource,
-    /// The folder to offer for a new session: absolute.
+    /// The folder to offer for a new session: absolute. Where its name is not UTF-8 the nearest one above is offered.
     pub cwd: PathBuf,
     /// Where the spool's unlinked file is made.
     pub spool_folder: PathBuf,
@@ -109,7 +109,7 @@ impl Hub {
     /// be tried again. Must be called within a tokio runtime.
     pub fn start(settings: HubSettings) -> Self {
         let spool = Spool::new(&settings.spool_folder, SPOOL_MEMORY);
-        let cwd = settings.cwd.to_string_lossy().into_owned();
+        let cwd = offered(&settings.cwd);
         let shared = Arc::new(Shared {
             exchange: Mutex::new(Exchange::new(cwd, spool, settings.source.name())),
             restart: Notify::new(),
@@ -166,6 +166,19 @@ impl Hub {
     }
 }
 
+/// The folder as pages are told of it: JSON has no word for a name that is not UTF-8, and a name that is nearly right
+/// is no folder, so then it is the nearest one above.
+fn offered(cwd: &Path) -> String {
+    let folder = cwd.ancestors().find_map(Path::to_str).unwrap_or("/");
+    if Path::new(folder) != cwd {
+        tracing::warn!(
+            cwd = %cwd.display(),
+            "the folder's name is not UTF-8, so {folder} is offered for new sessions",
+        );
+    }
+    folder.to_owned()
+}
+
 /// One life of the agent after the other.
 async fn lives(shared: Arc<Shared>, stop: CancellationToken) {
     loop {
@@ -180,4 +193,24 @@ async fn lives(shared: Arc<Shared>, stop: CancellationToken) {
     }
     shared.exchange().close();
     shared.changed.notify_waiters();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_folder_without_a_name_in_utf_8_is_not_offered() {
+        let table: [(&[u8], &str); 3] = [
+            (b"/work/here", "/work/here"),
+            (b"/work/caf\xe9/here", "/work"),
+            (b"/\xff", "/"),
+        ];
+        for (cwd, folder) in table {
+            assert_eq!(offered(Path::new(OsStr::from_bytes(cwd))), folder);
+        }
+    }
 }

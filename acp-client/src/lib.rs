@@ -9,7 +9,8 @@
 //! 1. `process` or an embedded task runs the agent (`source`); `life` starts it, and reads it until it ends. What a
 //!    process leaves behind is ended too (`stray`).
 //! 2. `wire` cuts its output into lines: anything may come, nothing but the end of the stream ends the connection.
-//! 3. `frame` reads no more of a message than routing needs, so that what either side wrote arrives unchanged.
+//! 3. `reading` lets pass what everybody can read; `frame` takes no more of it apart than routing needs, so that what
+//!    either side wrote arrives unchanged.
 //! 4. `exchange` decides what happens to it: which request it answers (`ids`), who else is told, what is refused.
 //! 5. `spool` keeps it, numbered: memory for the newest, a file for all.
 //! 6. `delivery` is a page's cursor over the spool: batches, credit, pace. A slow page only lags.
@@ -26,6 +27,7 @@ mod ids;
 mod life;
 mod page;
 mod process;
+mod reading;
 mod source;
 mod spool;
 mod stray;

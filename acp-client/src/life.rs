@@ -11,9 +11,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::{End, Then};
-use crate::frame::Frame;
+use crate::frame::Kind;
 use crate::hub::Shared;
 use crate::process::AgentProcess;
+use crate::reading::{Unreadable, kind_of_beginning, read as read_message};
 use crate::source::{AgentSource, ServeResult};
 use crate::wire::{LINE_LIMIT, Line, LineReader, WireSide, WireTap};
 
@@ -249,33 +250,63 @@ fn take_line(shared: &Shared, line: Line) -> Then {
         Line::Text(text) => text,
         Line::NotUtf8(text) => {
             shared.tap.see(WireSide::FromAgent, &text);
-            return note(shared, "the line above is not UTF-8 and was left out");
-        }
-        Line::TooLong(bytes) => {
-            return note(
+            note(
                 shared,
-                &format!("a line of {bytes} bytes was left out: {LINE_LIMIT} are read"),
+                "the line above is not UTF-8: U+FFFD is where it is not",
             );
+            return take_text(shared, &text);
+        }
+        Line::TooLong { bytes, head } => {
+            let why = format!("it has {bytes} bytes and {LINE_LIMIT} are read");
+            note(shared, &format!("a line was left out: {why}"));
+            let kind = kind_of_beginning(&head);
+            return take_unreadable(shared, &Unreadable { kind, why });
         }
     };
     shared.tap.see(WireSide::FromAgent, &text);
-    let Some(frame) = Frame::parse(&text) else {
-        return note(
-            shared,
-            "the line above is no JSON-RPC message and was left out",
-        );
-    };
-    let then = shared.exchange().take_from_agent(&frame, shared.now());
-    if let Then::Dropped(why) = &then {
-        note(shared, &format!("the line above was left out: {why}"));
-    }
-    then
+    take_text(shared, &text)
 }
 
-fn note(shared: &Shared, what: &str) -> Then {
+fn take_text(shared: &Shared, text: &str) -> Then {
+    match read_message(text) {
+        Ok(message) => {
+            if !message.as_written {
+                note(
+                    shared,
+                    "the line above has half characters (lone surrogates): U+FFFD is in their place",
+                );
+            }
+            let then = shared
+                .exchange()
+                .take_from_agent(&message.frame, shared.now());
+            if let Then::Dropped(why) = &then {
+                note(shared, &format!("the line above was left out: {why}"));
+            }
+            then
+        }
+        Err(unreadable) => {
+            if unreadable.kind == Kind::Other {
+                note(
+                    shared,
+                    "the line above is no JSON-RPC message and was left out",
+                );
+            } else {
+                let why = &unreadable.why;
+                note(shared, &format!("the line above was left out: {why}"));
+            }
+            take_unreadable(shared, &unreadable)
+        }
+    }
+}
+
+/// Nobody waits for ever for what was left out.
+fn take_unreadable(shared: &Shared, unreadable: &Unreadable) -> Then {
+    shared.exchange().take_unreadable(unreadable, shared.now())
+}
+
+fn note(shared: &Shared, what: &str) {
     tracing::debug!(agent = shared.source.name(), "{what}");
     shared.tap.see(WireSide::Note, what);
-    Then::Nothing
 }
 
 /// The one writer: lines in the order in which they were spooled. Ends the agent's input when told to finish.

@@ -9,9 +9,10 @@ use crate::delivery::Next;
 use crate::envelope::{AgentPhase, FromPage};
 use crate::error::ClientError;
 use crate::exchange::Link;
-use crate::frame::{Frame, Kind};
+use crate::frame::Kind;
 use crate::hub::Shared;
 use crate::ids::PageId;
+use crate::reading::read;
 
 /// One page of a hub. Both directions may be used at the same time, each from one task. Dropping it leaves whatever
 /// it asked running.
@@ -88,9 +89,14 @@ impl Page {
 
     async fn send_frame(&self, text: &str) {
         let now = self.shared.now();
-        let Some(frame) = Frame::parse(text) else {
-            self.shared.exchange().refuse_text(self.id, now);
-            return;
+        let frame = match read(text) {
+            Ok(message) => message.frame,
+            Err(unreadable) => {
+                self.shared
+                    .exchange()
+                    .refuse_text(self.id, &unreadable, now);
+                return;
+            }
         };
         let Some(frame) = self.shared.exchange().screen(self.id, frame, now) else {
             return;

@@ -172,7 +172,7 @@ async fn read_stderr(stderr: ChildStderr, tail: Arc<Mutex<String>>, tap: WireTap
     while let Ok(Some(line)) = lines.next().await {
         let line = match line {
             Line::Text(text) | Line::NotUtf8(text) => text,
-            Line::TooLong(bytes) => format!("[a line of {bytes} bytes]"),
+            Line::TooLong { bytes, .. } => format!("[a line of {bytes} bytes]"),
         };
         tap.see(WireSide::Stderr, &line);
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);

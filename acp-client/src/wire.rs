@@ -58,9 +58,17 @@ pub(crate) enum Line {
     Text(String),
     /// Bytes that are not UTF-8, with replacement characters.
     NotUtf8(String),
-    /// A line above the limit, of so many bytes; skipped.
-    TooLong(u64),
+    /// A line above the limit; skipped.
+    TooLong {
+        /// Its length.
+        bytes: u64,
+        /// Its beginning, with replacement characters.
+        head: String,
+    },
 }
+
+/// So much is kept of a line that is skipped: enough to see what it would have been.
+const HEAD: usize = 512;
 
 /// Reads lines. Cancel-safe: a line begun is kept for the next call.
 #[derive(Debug)]
@@ -93,8 +101,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let part = &bytes[..end.unwrap_or(bytes.len())];
             if self.skipped > 0 || self.line.len() + part.len() > self.limit {
-                self.skipped += (self.line.len() + part.len()) as u64;
-                self.line = Vec::new();
+                if self.skipped == 0 {
+                    self.skipped = self.line.len() as u64;
+                    let wanted = HEAD.saturating_sub(self.line.len()).min(part.len());
+                    self.line.extend_from_slice(&part[..wanted]);
+                    self.line.truncate(HEAD);
+                    self.line.shrink_to_fit();
+                }
+                self.skipped += part.len() as u64;
             } else {
                 self.line.extend_from_slice(part);
             }
@@ -108,7 +122,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
     fn take(&mut self) -> Line {
         if self.skipped > 0 {
-            return Line::TooLong(std::mem::take(&mut self.skipped));
+            return Line::TooLong {
+                bytes: std::mem::take(&mut self.skipped),
+                head: String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned(),
+            };
         }
         let mut line = std::mem::take(&mut self.line);
         if line.last() == Some(&b'\r') {
@@ -144,7 +161,10 @@ mod tests {
                 Line::Text(String::new()),
                 Line::NotUtf8("two \u{fffd}".into()),
                 Line::Text("0123456789".into()),
-                Line::TooLong(11),
+                Line::TooLong {
+                    bytes: 11,
+                    head: "01234567890".into(),
+                },
                 Line::Text("last".into()),
             ]
         );

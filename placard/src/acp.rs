@@ -1,16 +1,25 @@
 //! `placard acp`: the agent on stdin and stdout.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use agent_core::{Agent, Surroundings};
 
 use crate::error::ProgramError;
 use crate::host;
+use crate::last_words::tell;
 use crate::stop::StopSignals;
+
+/// For a person who has come here by mistake.
+const FOR_EDITORS: &str = "`acp` speaks JSON-RPC to an editor that starts it. End it with Ctrl-D or Ctrl-C; \
+                           for people there are `placard run` and `placard serve`";
 
 /// Serves the editor at the other end until it closes stdin or a signal comes.
 pub(crate) async fn serve(surroundings: Surroundings) -> Result<ExitCode, ProgramError> {
     let mut stop = StopSignals::listen()?;
+    if std::io::stdin().is_terminal() {
+        tell(&FOR_EDITORS);
+    }
     let agent = Agent::new(surroundings);
     let serving = acp_bridge::serve(agent.clone(), tokio::io::stdin(), tokio::io::stdout());
     tokio::pin!(serving);

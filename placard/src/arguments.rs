@@ -22,7 +22,16 @@ pub(crate) enum Command {
     Serve(ServeArguments),
 }
 
+/// Below the help for `run`.
+const RUN_EXIT_STATUS: &str = "\
+Exit status:
+    0  the agent ended its turn
+    1  the turn failed, or ended otherwise
+    2  there was no turn: wrong arguments, or the agent did not start
+  130  cancelled with Ctrl-C";
+
 #[derive(Debug, Args)]
+#[command(after_help = RUN_EXIT_STATUS)]
 pub(crate) struct RunArguments {
     /// The prompt; `-` reads it from stdin
     pub(crate) prompt: String,
@@ -75,5 +84,14 @@ mod tests {
     fn the_arguments_are_consistent() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_for_run_states_the_exit_statuses() {
+        use clap::CommandFactory;
+        let mut arguments = Arguments::command();
+        let run = arguments.find_subcommand_mut("run").unwrap();
+        let help = run.render_help().to_string();
+        assert!(help.trim_end().ends_with(RUN_EXIT_STATUS), "{help}");
     }
 }

@@ -20,6 +20,12 @@ pub(crate) enum ProgramError {
     Folder { folder: PathBuf, source: io::Error },
     #[error("--cwd {} is not a folder", .0.display())]
     NotAFolder(PathBuf),
+    #[error(
+        "the folder {} has a name that is not UTF-8, and agents are told of folders in UTF-8 only. \
+         Rename it, or give another folder with --cwd",
+        .0.display()
+    )]
+    FolderName(PathBuf),
     #[error("--agent: {0}")]
     Agent(#[from] acp_client::ClientError),
     #[error("stdin cannot be read: {0}")]

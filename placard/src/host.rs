@@ -26,7 +26,7 @@ pub(crate) struct Host {
     /// The hub.
     pub(crate) hub: Hub,
     /// The folder to work in: absolute.
-    pub(crate) cwd: PathBuf,
+    pub(crate) cwd: String,
     embedded: Option<Agent>,
 }
 
@@ -91,11 +91,19 @@ pub(crate) fn spool_folder(cache: &Path) -> PathBuf {
         .map_or_else(std::env::temp_dir, Path::to_owned)
 }
 
-/// The folder to work in, absolute and there.
-fn folder(given: Option<&Path>) -> Result<PathBuf, ProgramError> {
-    let Some(given) = given else {
-        return std::env::current_dir().map_err(ProgramError::NoCurrentFolder);
+/// The folder to work in: absolute, there, and with a name that can be told to an agent.
+fn folder(given: Option<&Path>) -> Result<String, ProgramError> {
+    let folder = match given {
+        Some(given) => given_folder(given)?,
+        None => std::env::current_dir().map_err(ProgramError::NoCurrentFolder)?,
     };
+    folder
+        .into_os_string()
+        .into_string()
+        .map_err(|name| ProgramError::FolderName(name.into()))
+}
+
+fn given_folder(given: &Path) -> Result<PathBuf, ProgramError> {
     let absolute = std::path::absolute(given)
         .and_then(|folder| std::fs::metadata(&folder).map(|metadata| (folder, metadata.is_dir())));
     match absolute {
@@ -130,7 +138,8 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let missing = home.path().join("missing");
         let outcome = |path: &Path| folder(Some(path)).map_err(|error| error.to_string());
-        assert_eq!(outcome(home.path()), Ok(home.path().to_owned()));
+        let name = home.path().to_str().unwrap();
+        assert_eq!(outcome(home.path()), Ok(name.to_owned()));
         assert_eq!(
             outcome(&file),
             Err(format!("--cwd {} is not a folder", file.display()))
@@ -140,6 +149,23 @@ mod tests {
             Err(format!(
                 "--cwd {}: No such file or directory (os error 2)",
                 missing.display()
+            ))
+        );
+    }
+
+    #[test]
+    fn a_folder_whose_name_no_agent_can_be_told_is_refused() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let home = tempfile::tempdir().unwrap();
+        let latin = home.path().join(OsStr::from_bytes(b"caf\xe9"));
+        std::fs::create_dir(&latin).unwrap();
+        let shown = format!("{}/caf\u{fffd}", home.path().display());
+        assert_eq!(
+            folder(Some(&latin)).map_err(|error| error.to_string()),
+            Err(format!(
+                "the folder {shown} has a name that is not UTF-8, and agents are told of folders in UTF-8 only. \
+                 Rename it, or give another folder with --cwd"
             ))
         );
     }

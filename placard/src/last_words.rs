@@ -1,4 +1,4 @@
-//! What is told on stderr when everything else is over.
+//! What is told on stderr when everything else is over, or has not begun.
 
 use std::fmt::Display;
 use std::io::Write;

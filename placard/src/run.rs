@@ -23,7 +23,7 @@ use std::time::Duration;
 use acp_client::WireTap;
 use agent_core::{Environment, Surroundings};
 
-use crate::arguments::{Permission, RunArguments};
+use crate::arguments::RunArguments;
 use crate::error::ProgramError;
 use crate::host::{Host, spool_folder};
 use crate::last_words::tell;
@@ -31,6 +31,7 @@ use crate::stop::StopSignals;
 use conversation::Conversation;
 use outcome::Outcome;
 use painting::{Ink, Painting};
+use permission::Rule;
 use printer::Printer;
 use turn::{Turn, TurnStop};
 use wire::printing_tap;
@@ -49,11 +50,7 @@ pub(crate) async fn prompt(
         signal = stop.next() => return Ok(told(&Outcome::of_signal(signal))),
     };
     let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let permission = arguments.permission.unwrap_or(if person {
-        Permission::Ask
-    } else {
-        Permission::Reject
-    });
+    let rule = Rule::new(arguments.permission, person);
     let ink = ink(&surroundings.environment, std::io::stdout().is_terminal());
     let (printer, mut written) =
         Printer::start(io::stdout(), spool_folder(&surroundings.cache_dir));
@@ -67,7 +64,7 @@ pub(crate) async fn prompt(
     let asked = TurnStop::default();
     let turn = Turn::new(
         conversation,
-        permission,
+        rule.clone(),
         painting,
         printer.clone(),
         asked.clone(),
@@ -91,6 +88,9 @@ pub(crate) async fn prompt(
         outcome = ending => outcome.map_err(ProgramError::Stdout)?,
         signal = stop.next() => Outcome::of_signal(signal),
     };
+    if let Some(words) = rule.words() {
+        tell(&words);
+    }
     Ok(told(&outcome))
 }
 

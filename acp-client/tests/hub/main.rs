@@ -6,6 +6,7 @@
 mod desk;
 mod ends;
 mod programs;
+mod unreadable;
 
 use acp_client::{ClientError, Hub, WireSide, WireTap};
 use desk::{Reader, frames, hub, scripted, settings, update};
@@ -341,7 +342,10 @@ async fn what_a_page_should_not_do_is_answered() {
     assert_eq!(
         seen,
         [
-            error(json!(null), "a JSON-RPC message is a JSON object"),
+            error(
+                json!(null),
+                "this is no JSON-RPC message: it is no JSON object"
+            ),
             error(
                 json!(4),
                 r#"not a JSON-RPC 2.0 message: it needs "jsonrpc":"2.0" and a method, a result or an error"#

@@ -29,7 +29,7 @@ pub const ANSWER_INITIALIZE: &str =
     r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'"#;
 
 /// Settings whose wire goes to the receiver.
-fn tapped(source: AgentSource) -> (HubSettings, mpsc::UnboundedReceiver<(WireSide, String)>) {
+pub fn tapped(source: AgentSource) -> (HubSettings, mpsc::UnboundedReceiver<(WireSide, String)>) {
     let (tap, wire) = mpsc::unbounded_channel();
     let mut settings = settings(source);
     settings.tap = WireTap::new(move |side, line| {
@@ -39,7 +39,7 @@ fn tapped(source: AgentSource) -> (HubSettings, mpsc::UnboundedReceiver<(WireSid
 }
 
 /// All notes on a wire whose hub is gone.
-async fn notes(mut wire: mpsc::UnboundedReceiver<(WireSide, String)>) -> Vec<String> {
+pub async fn notes(mut wire: mpsc::UnboundedReceiver<(WireSide, String)>) -> Vec<String> {
     let mut notes = Vec::new();
     while let Some((side, line)) = wire.recv().await {
         if side == WireSide::Note {

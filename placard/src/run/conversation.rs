@@ -102,10 +102,18 @@ impl Conversation {
             if let Some(heard) = self.heard.pop_front() {
                 return Some(heard);
             }
-            let envelope: Value =
-                serde_json::from_str(&self.page.next().await?).unwrap_or_default();
-            if let Some(last) = read_envelope(&envelope, &mut self.heard) {
-                self.send(&json!({"type": "ack", "n": last})).await;
+            let text = self.page.next().await?;
+            match serde_json::from_str(&text) {
+                Ok(envelope) => {
+                    if let Some(last) = read_envelope(&envelope, &mut self.heard) {
+                        self.send(&json!({"type": "ack", "n": last})).await;
+                    }
+                }
+                // The hub lets nothing pass that cannot be read: going on without it would be to wait for ever.
+                Err(error) => {
+                    tracing::error!(%error, "the hub sent what is no envelope");
+                    return None;
+                }
             }
         }
     }

@@ -3,10 +3,53 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::termios::{QueueSelector, tcflush};
 use serde_json::{Value, json};
 
 use crate::arguments::Permission;
+
+/// How the agent's requests for permission are answered in a turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    /// The answer.
+    pub(crate) answer: Permission,
+    /// Nobody has wished for it: there is just nobody to ask.
+    unattended: bool,
+    refused: Arc<AtomicBool>,
+}
+
+impl Rule {
+    /// What is wished for; else a person is asked, and where there is none, it is no.
+    pub(crate) fn new(wished: Option<Permission>, person: bool) -> Self {
+        let otherwise = if person {
+            Permission::Ask
+        } else {
+            Permission::Reject
+        };
+        Self {
+            answer: wished.unwrap_or(otherwise),
+            unattended: wished.is_none() && !person,
+            refused: Arc::default(),
+        }
+    }
+
+    /// Something was refused.
+    pub(crate) fn note_refusal(&self) {
+        self.refused.store(true, Ordering::Relaxed);
+    }
+
+    /// Why something was refused, where nobody has said that it should be.
+    pub(crate) fn words(&self) -> Option<&'static str> {
+        let unexpected = self.unattended && self.refused.load(Ordering::Relaxed);
+        unexpected.then_some(
+            "the agent asked for permission and there is no terminal to ask you on, so it was refused. \
+             To let it do what it asks for: --permission allow",
+        )
+    }
+}
 
 /// An option that the agent offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +112,10 @@ pub(crate) fn answer(choice: Option<&Choice>) -> Value {
 /// input from it.
 pub(crate) fn ask(subject: &str, choices: &[Choice]) -> Option<Choice> {
     let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let asked = terminal.and_then(|terminal| ask_on(&terminal, &terminal, subject, choices));
+    let asked = terminal.and_then(|terminal| {
+        let forget = || Ok(tcflush(&terminal, QueueSelector::IFlush)?);
+        ask_on(&terminal, forget, &terminal, subject, choices)
+    });
     match asked {
         Ok(choice) => choice,
         Err(error) => {
@@ -83,25 +129,49 @@ pub(crate) fn ask(subject: &str, choices: &[Choice]) -> Option<Choice> {
     }
 }
 
+/// Asks until the answer is one. What was typed before the question was there is no answer to it: `forget` is called to
+/// lose it, before the line that asks.
 fn ask_on(
     input: impl io::Read,
+    mut forget: impl FnMut() -> io::Result<()>,
     mut output: impl Write,
     subject: &str,
     choices: &[Choice],
 ) -> io::Result<Option<Choice>> {
+    let (yes, no) = (once(choices, "allow_once"), once(choices, "reject_once"));
+    let mut answers = format!("1-{}", choices.len());
+    for (word, choice) in [("y", yes), ("n", no)] {
+        if choice.is_some() {
+            let _ = write!(answers, ", {word}");
+        }
+    }
     output.write_all(question(subject, choices).as_bytes())?;
     let mut lines = BufReader::new(input).lines();
     loop {
-        write!(output, "Your choice (1-{}): ", choices.len())?;
+        output.flush()?;
+        forget()?;
+        write!(output, "Your choice ({answers}): ")?;
         output.flush()?;
         let Some(line) = lines.next().transpose()? else {
             return Ok(None);
         };
-        let number: Option<usize> = line.trim().parse().ok();
-        if let Some(choice) = number.and_then(|number| choices.get(number.checked_sub(1)?)) {
+        let choice = match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => yes,
+            "n" | "no" => no,
+            number => number
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| choices.get(number.checked_sub(1)?)),
+        };
+        if let Some(choice) = choice {
             return Ok(Some(choice.clone()));
         }
     }
+}
+
+/// What a short word picks: never more than what is asked for now.
+fn once<'a>(choices: &'a [Choice], kind: &str) -> Option<&'a Choice> {
+    choices.iter().find(|choice| choice.kind == kind)
 }
 
 fn question(subject: &str, choices: &[Choice]) -> String {
@@ -151,25 +221,72 @@ mod tests {
     fn a_person_is_asked_until_the_answer_is_one() {
         let ask_with = |typed: &str| {
             let mut shown = Vec::new();
-            let choice = ask_on(typed.as_bytes(), &mut shown, "rm -r x", &offered()).unwrap();
-            (
-                choice.map(|choice| choice.id),
-                String::from_utf8(shown).unwrap(),
-            )
+            let mut forgotten = 0;
+            let forget = || {
+                forgotten += 1;
+                Ok(())
+            };
+            let choice =
+                ask_on(typed.as_bytes(), forget, &mut shown, "rm -r x", &offered()).unwrap();
+            let shown = String::from_utf8(shown).unwrap();
+            assert_eq!(shown.matches("Your choice").count(), forgotten);
+            (choice.map(|choice| choice.id), shown)
         };
         let question = "\nThe agent asks for permission: rm -r x\n  1  Always allow\n  2  Allow\n  3  Rej[2Ject\n";
-        let prompt = "Your choice (1-3): ";
+        let prompt = "Your choice (1-3, y, n): ";
         assert_eq!(
             ask_with("2\n"),
             (Some("yes".into()), format!("{question}{prompt}"))
         );
         assert_eq!(
-            ask_with("yes\n0\n4\n3\n"),
+            ask_with("maybe\n0\n4\n3\n"),
             (
                 Some("no".into()),
                 format!("{question}{prompt}{prompt}{prompt}{prompt}")
             )
         );
+        for (typed, id) in [
+            ("y\n", "yes"),
+            (" YES \n", "yes"),
+            ("n\n", "no"),
+            ("no\n", "no"),
+        ] {
+            assert_eq!(
+                ask_with(typed),
+                (Some(id.into()), format!("{question}{prompt}"))
+            );
+        }
         assert_eq!(ask_with(""), (None, format!("{question}{prompt}")));
+    }
+
+    #[test]
+    fn a_short_word_never_means_always() {
+        let always = choices(&json!({"options": [{"optionId": "a", "kind": "allow_always"}]}));
+        let mut shown = Vec::new();
+        let choice = ask_on(&b"y\n1\n"[..], || Ok(()), &mut shown, "rm", &always).unwrap();
+        assert_eq!(choice.as_ref(), always.first());
+        assert_eq!(
+            String::from_utf8(shown).unwrap(),
+            "\nThe agent asks for permission: rm\n  1  a\nYour choice (1-1): Your choice (1-1): "
+        );
+    }
+
+    #[test]
+    fn a_refusal_that_nobody_wished_for_is_explained() {
+        let explained = |wished, person| {
+            let rule = Rule::new(wished, person);
+            assert_eq!(rule.words(), None);
+            rule.note_refusal();
+            (rule.answer, rule.words().is_some())
+        };
+        let table = [
+            (None, true, (Permission::Ask, false)),
+            (None, false, (Permission::Reject, true)),
+            (Some(Permission::Reject), false, (Permission::Reject, false)),
+            (Some(Permission::Allow), false, (Permission::Allow, false)),
+        ];
+        for (wished, person, expected) in table {
+            assert_eq!(explained(wished, person), expected, "{wished:?} {person}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The turn from its start to its end: hears, prints, answers, and is cancelled.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::{Conversation, Heard};
 use super::outcome::{Outcome, error_words};
 use super::painting::Painting;
-use super::permission::{Choice, answer, ask, choices, decide};
+use super::permission::{Choice, Rule, answer, ask, choices, decide};
 use super::printer::Printer;
 use crate::arguments::Permission;
 use crate::stop::{Stop, StopSignals};
@@ -44,7 +43,7 @@ impl TurnStop {
 #[derive(Debug)]
 pub(crate) struct Turn {
     conversation: Conversation,
-    permission: Permission,
+    rule: Rule,
     painting: Option<Painting>,
     printer: Printer,
     stop: TurnStop,
@@ -74,14 +73,14 @@ impl Turn {
     /// A turn over `conversation`; it is printed when there is a painting.
     pub(crate) fn new(
         conversation: Conversation,
-        permission: Permission,
+        rule: Rule,
         painting: Option<Painting>,
         printer: Printer,
         stop: TurnStop,
     ) -> Self {
         Self {
             conversation,
-            permission,
+            rule,
             painting,
             printer,
             stop,
@@ -93,13 +92,13 @@ impl Turn {
     }
 
     /// Takes the turn.
-    pub(crate) async fn take(mut self, cwd: &Path, prompt: &str) -> Outcome {
+    pub(crate) async fn take(mut self, cwd: &str, prompt: &str) -> Outcome {
         match self.play(cwd, prompt).await {
             Ok(outcome) | Err(outcome) => outcome,
         }
     }
 
-    async fn play(&mut self, cwd: &Path, prompt: &str) -> Result<Outcome, Outcome> {
+    async fn play(&mut self, cwd: &str, prompt: &str) -> Result<Outcome, Outcome> {
         self.wait_for_agent().await?;
         let params = json!({"cwd": cwd, "mcpServers": []});
         let new = self.conversation.request("session/new", params).await;
@@ -223,11 +222,11 @@ impl Turn {
         };
         if self.cancelled || question.choices.is_empty() {
             self.conversation.answer(&question.id, answer(None)).await;
-        } else if self.permission == Permission::Ask {
+        } else if self.rule.answer == Permission::Ask {
             self.questions.push_back(question);
             self.ask_next();
         } else {
-            let choice = decide(&question.choices, self.permission).cloned();
+            let choice = decide(&question.choices, self.rule.answer).cloned();
             self.settle(&question, choice.as_ref()).await;
         }
     }
@@ -258,10 +257,11 @@ impl Turn {
     }
 
     async fn settle(&mut self, question: &Question, choice: Option<&Choice>) {
-        if !choice.is_some_and(Choice::allows)
-            && let Some(painting) = &mut self.painting
-        {
-            painting.refused(&question.call);
+        if !choice.is_some_and(Choice::allows) {
+            self.rule.note_refusal();
+            if let Some(painting) = &mut self.painting {
+                painting.refused(&question.call);
+            }
         }
         self.conversation.answer(&question.id, answer(choice)).await;
     }

@@ -7,10 +7,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -65,6 +65,10 @@ async fn guard(
     match (request.uri().path(), &entrance.token) {
         // Back to an address without the token: it should be in no history and on no screen.
         ("/", Some(_)) if known.is_ok() => see_index(None),
+        // A look at the address, as programs take that show where a link goes, must not use it up.
+        ("/", Some(_)) if request.method() != Method::GET => {
+            (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET")]).into_response()
+        }
         ("/", Some(token)) => match served.door.spend(token) {
             Ok(cookie) => see_index(Some(&cookie)),
             Err(refusal) => refused(refusal),

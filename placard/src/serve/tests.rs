@@ -65,11 +65,16 @@ impl Served {
     }
 
     async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask("GET", path, headers).await
+    }
+
+    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         let host = headers
             .iter()
             .find(|(name, _)| *name == "Host")
             .map_or(&*self.address, |(_, host)| host);
-        let mut request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
         for (name, value) in headers.iter().filter(|(name, _)| *name != "Host") {
             let _ = write!(request, "{name}: {value}\r\n");
         }
@@ -179,6 +184,26 @@ async fn a_foreign_name_does_not_spend_the_token() {
             .status,
         403
     );
+    served.cookie().await;
+    served.hub.shutdown().await;
+}
+
+#[tokio::test]
+async fn only_get_spends_the_token() {
+    let served = Served::start().await;
+    let with_token = format!("/?token={}", served.token);
+    for method in ["HEAD", "POST", "OPTIONS"] {
+        let answer = served.ask(method, &with_token, &[]).await;
+        assert_eq!(
+            (
+                answer.status,
+                answer.header("allow"),
+                answer.header("set-cookie")
+            ),
+            (405, Some("GET"), None),
+            "{method}"
+        );
+    }
     served.cookie().await;
     served.hub.shutdown().await;
 }

@@ -67,8 +67,9 @@ where
     let hub = Hub::start(HubSettings::new(source, "/work", std::env::temp_dir()));
     let conversation = Conversation::new(hub.attach(0));
     let (printer, _) = Printer::start(std::io::sink(), std::env::temp_dir());
-    let outcome = Turn::new(conversation, permission, None, printer, TurnStop::default())
-        .take(Path::new("/work"), "hello")
+    let rule = Rule::new(Some(permission), false);
+    let outcome = Turn::new(conversation, rule, None, printer, TurnStop::default())
+        .take("/work", "hello")
         .await;
     hub.shutdown().await;
     outcome
@@ -163,5 +164,51 @@ async fn without_a_session_there_is_no_turn() {
     assert_eq!(
         gone.await,
         Outcome::NotStarted("the agent ended".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_costs_only_itself() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let outcome = turn(Permission::Reject, move |mut agent| {
+        let deep = deep.clone();
+        async move {
+            agent.open().await;
+            let prompt = agent.hear().await;
+            let (id, update) = (
+                &prompt["id"],
+                r#""jsonrpc":"2.0","method":"session/update""#,
+            );
+            let lines = format!(
+                concat!(
+                    r#"{{{update},"params":{{"sessionId":"s","update":"\ud83d"}}}}"#,
+                    "\n",
+                    r#"{{{update},"params":{{"sessionId":"s","update":{deep}}}}}"#,
+                    "\n",
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"stopReason":"end_turn","_meta":"\ude00"}}}}"#,
+                    "\n",
+                ),
+                update = update,
+                deep = deep,
+                id = id,
+            );
+            let _ = agent.output.write_all(lines.as_bytes()).await;
+            agent.hear().await;
+        }
+    });
+    assert_eq!(outcome.await, Outcome::Ended);
+    let outcome = turn(Permission::Reject, |mut agent| async move {
+        agent.open().await;
+        let id = agent.hear().await["id"].clone();
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"cost\":NaN}}}}\n");
+        let _ = agent.output.write_all(line.as_bytes()).await;
+        agent.hear().await;
+    });
+    assert_eq!(
+        outcome.await,
+        Outcome::Failed(
+            "the turn failed: the agent's answer cannot be read: expected value at line 1 column 42"
+                .to_owned()
+        )
     );
 }

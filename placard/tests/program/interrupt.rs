@@ -1,23 +1,14 @@
-//! `placard run` and the person who wants to leave: Ctrl-C is heard whatever the program waits for.
+//! The person who wants to leave: Ctrl-C is heard whatever the program waits for.
 
-// The lints know only test functions as tests, not what serves them.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use pretty_assertions::assert_eq;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
 use tokio::time::timeout;
 
-/// Nothing here takes longer, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::home::{Home, PATIENCE, end_of, names};
 
 /// Says more in its turn than any pipe holds, tells the test of its progress over a pipe with a name, and never ends
 /// its turn. Its argument is that pipe.
@@ -37,61 +28,9 @@ for line in sys.stdin:
         case "session/cancel": print("cancelled", file=told)
 "#;
 
-/// A home of its own, with an agent in it.
-struct Home(TempDir);
-
-impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    /// The command line of an agent in Python, and what it tells.
-    fn agent(&self, script: &str) -> (String, Lines<BufReader<pipe::Receiver>>) {
-        let (program, told) = (self.path("agent.py"), self.path("told"));
-        std::fs::write(&program, script).unwrap();
-        mknodat(CWD, &told, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        let receiver = pipe::OpenOptions::new()
-            .read_write(true)
-            .open_receiver(&told)
-            .unwrap();
-        (
-            format!("python3 {program} {told}"),
-            BufReader::new(receiver).lines(),
-        )
-    }
-
-    /// Starts `placard run` with pipes that nobody reads or writes.
-    fn run(&self, arguments: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_placard"))
-            .arg("run")
-            .args(arguments)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.0.path())
-            .current_dir(self.0.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap()
-    }
-}
-
 fn press_ctrl_c(program: &Child) {
     let id = i32::try_from(program.id().unwrap()).unwrap();
     kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
-}
-
-async fn end_of(program: &mut Child) -> ExitStatus {
-    timeout(PATIENCE, program.wait())
-        .await
-        .expect("the program ends")
-        .unwrap()
 }
 
 /// Waits until the program hears signals itself; nothing announces that.
@@ -198,30 +137,15 @@ for line in sys.stdin:
         case None: print(json.dumps(message["result"]["outcome"]), file=told)
 "#;
 
-/// A program in a terminal of its own: what is typed comes through a pipe, what it shows goes to one.
-const TERMINAL: &str =
-    "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-
 #[tokio::test]
 async fn a_question_on_the_terminal_leaves_ctrl_c_working() {
     let home = Home::new();
     let (agent, mut told) = home.agent(ASKER);
-    let mut terminal = Command::new("python3")
-        .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_placard"), "run"])
-        .args(["--agent", &agent, "ask"])
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", home.0.path())
-        .env("TERM", "dumb")
-        .current_dir(home.0.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+    let mut terminal = home.terminal(&["run", "--agent", &agent, "ask"]);
     let mut keyboard = terminal.stdin.take().unwrap();
     let mut screen = terminal.stdout.take().unwrap();
-    let asked = "Well.\r\n\r\nThe agent asks for permission: rm\r\n  1  Yes\r\nYour choice (1-1): ";
+    let asked =
+        "Well.\r\n\r\nThe agent asks for permission: rm\r\n  1  Yes\r\nYour choice (1-1, y): ";
     let mut shown = vec![0; asked.len()];
     timeout(PATIENCE, screen.read_exact(&mut shown))
         .await
@@ -260,15 +184,8 @@ async fn another_programs_turn_leaves_nothing_in_the_home() {
         (
             output.status.code(),
             String::from_utf8(output.stderr).unwrap(),
-            names(home.0.path())
+            names(home.folder())
         ),
         (Some(0), String::new(), Vec::<String>::new())
     );
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
 }

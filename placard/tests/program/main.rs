@@ -1,0 +1,8 @@
+//! The program as a person meets it.
+
+// The lints know only test functions as tests, not what serves them.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod home;
+mod interrupt;
+mod words;
