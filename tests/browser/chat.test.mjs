@@ -98,6 +98,47 @@ describe('the chat in a browser', () => {
     assert.deepEqual(chat.complaints, []);
   });
 
+  test('a session is begun and chosen by keys and leads to the composer, in a narrow window too', async () => {
+    const chat = await ChatPage.open(await context(), server.address);
+    const focused = () => chat.page.evaluate(() => document.activeElement.dataset.testid ?? document.activeElement.textContent);
+    await chat.part('new-session').click();
+    const stops = [];
+    for (let stop = 0; stop < 4; stop += 1) {
+      stops.push(await focused());
+      await chat.page.keyboard.press('Tab');
+    }
+    assert.deepEqual(stops, ['new-session-folder', 'Cancel', 'new-session-create', 'new-session-folder']);
+    await chat.part('new-session-folder').press('Enter');
+    await chat.part('session-item').nth(1).waitFor();
+    await until(async () => (await focused()) === 'composer', 'the composer has the focus');
+
+    await chat.page.setViewportSize({ width: 390, height: 800 });
+    assert.equal(await chat.part('session-item').first().isVisible(), false);
+    await chat.part('show-sessions').click();
+    await chat.part('session-item').nth(1).click();
+    await chat.part('session-item').first().waitFor({ state: 'hidden' });
+    assert.equal(await focused(), 'composer');
+    assert.deepEqual(chat.complaints, []);
+  });
+
+  test('a card keeps its lines from the first moment to the last', async () => {
+    const chat = await ChatPage.open(await context(), server.address);
+    await chat.page.evaluate(() => {
+      window.heights = new Set();
+      const look = () => {
+        const command = document.querySelector('[data-testid=card-command]');
+        if (command !== null) window.heights.add(command.clientHeight);
+        requestAnimationFrame(look);
+      };
+      look();
+    });
+    // It would stand in one line beside the actions of an ended card, and not beside those of a running one.
+    await chat.say(`$ echo ${'a'.repeat(52)}; sleep 1`);
+    const [card] = await chat.endedCards();
+    assert.equal(card.pill, 'ok');
+    assert.equal(await chat.page.evaluate(() => window.heights.size), 1);
+  });
+
   test('Escape stops the command', async () => {
     const chat = await ChatPage.open(await context(), server.address);
     await chat.say('$ echo ready; sleep 303');

@@ -138,7 +138,7 @@ describe('the composer', () => {
     press(type('next'), { key: 'Enter' });
     expect([before, hint(), part<HTMLTextAreaElement>('composer').value]).toEqual([
       '',
-      'A turn is running; what is written here waits until you send it after that',
+      'A turn is running; this can be sent when it has ended',
       'next',
     ]);
   });
