@@ -115,8 +115,7 @@ impl Outbox {
 /// The SDK explains its errors with what the client sent: parameters that do not fit, a method that came too early. They may
 /// hold secrets, and clients log errors. Our own errors say all in their message.
 fn without_echo(line: String) -> String {
-    let is_error = |line: &str| line.contains(r#""error":{"#) && line.contains(r#""data":"#);
-    if !is_error(&line) {
+    if !(line.contains(r#""error":{"#) && line.contains(r#""data":"#)) {
         return line;
     }
     let Ok(mut message) = serde_json::from_str::<Value>(&line) else {

@@ -77,24 +77,22 @@ pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationTo
     };
     tracing::debug!(session = %session.id, reason = ?end.reason, "a turn ends");
     close(session, &end).await;
-    let saving = save(session);
-    let saved = match end.reason {
-        // Who has cancelled does not wait for a store that is busy; what is not saved now is saved with the next events.
-        TurnEndReason::Cancelled | TurnEndReason::Disposed => {
-            match tokio::time::timeout(PATIENCE_AFTER_CANCEL, saving).await {
-                Ok(saved) => saved,
-                Err(_) => return end,
-            }
-        }
-        _ => saving.await,
+    // Who has cancelled does not wait for a store that is busy; what is not saved now is saved with the next events.
+    let withdrawn = matches!(
+        end.reason,
+        TurnEndReason::Cancelled | TurnEndReason::Disposed
+    );
+    let saved = if withdrawn {
+        tokio::time::timeout(PATIENCE_AFTER_CANCEL, save(session))
+            .await
+            .unwrap_or(Ok(()))
+    } else {
+        save(session).await
     };
     if let Err(error) = saved {
         tracing::error!(session = %session.id, %error, "the end of a turn was not saved");
         // A cancel stays one. Else: a turn that looks saved but is not would be worse than its own outcome.
-        if !matches!(
-            end.reason,
-            TurnEndReason::Cancelled | TurnEndReason::Disposed
-        ) {
+        if !withdrawn {
             end = TurnEnd::failed(end.error.unwrap_or_else(|| error.to_string()));
         }
     }
@@ -142,9 +140,6 @@ async fn steps(
         ],
     )
     .await;
-    if cancel.is_cancelled() {
-        return Err(Break::Cancelled);
-    }
     save_unless_cancelled(session, cancel).await?;
     let model = session
         .model()
@@ -183,7 +178,9 @@ async fn save(session: &Inner) -> Result<(), StoreError> {
 /// Makes durable what was appended; a cancel does not wait for a store that is busy.
 async fn save_unless_cancelled(session: &Inner, cancel: &CancellationToken) -> Result<(), Break> {
     tokio::select! {
-        saved = save(session) => saved.map_err(Break::from),
+        // In this order, so that a turn cancelled before its first step never takes one.
+        biased;
         () = cancel.cancelled() => Err(Break::Cancelled),
+        saved = save(session) => saved.map_err(Break::from),
     }
 }
