@@ -16,7 +16,7 @@ use agent_client_protocol::{
     Client, Error, ErrorCode, Lines, on_receive_notification, on_receive_request,
 };
 use agent_core::Agent;
-use agent_core::agent::{Opened, Registration};
+use agent_core::agent::{FrontAbilities, Opened, Registration};
 use agent_core::session::live::{EndedTurn, Session};
 use futures::Stream;
 use serde_json::{Map, Value, json};
@@ -105,7 +105,11 @@ impl Sessions {
         } = self
             .shared
             .agent
-            .open_session(&request.cwd, &request.additional_directories)
+            .open_session(
+                &request.cwd,
+                &request.additional_directories,
+                FrontAbilities::default(),
+            )
             .map_err(|error| Error::new(ErrorCode::INVALID_PARAMS, error.to_string()))?;
         if !request.mcp_servers.is_empty() {
             tracing::warn!(

@@ -194,6 +194,7 @@ fn kind(kind: ToolCallKind) -> ToolKind {
     match kind {
         ToolCallKind::Execute => ToolKind::Execute,
         ToolCallKind::Read => ToolKind::Read,
+        ToolCallKind::Search => ToolKind::Search,
         ToolCallKind::Other => ToolKind::Other,
     }
 }
@@ -243,9 +244,11 @@ mod tests {
             title: "sleep 9".into(),
             description: Some("Waits".into()),
             locations: Vec::new(),
+            label: None,
             terminal: Some(TerminalPresentation {
                 cwd: "/work".into(),
                 output: TerminalOutput::new(),
+                notice: None,
             }),
             arguments: json!({"command": "sleep 9"}),
         }
@@ -260,6 +263,8 @@ mod tests {
                 left_running: false,
             },
             body: ResultBody::Console("tick\n".into()),
+            image: None,
+            goes_on: false,
         }
     }
 

@@ -108,6 +108,14 @@ impl Viewer {
                 Ok(())
             }
             Update::CallStarted { call_id } => self.send(message::call_started(&call_id)),
+            Update::TerminalState { .. } => Ok(()),
+            Update::TerminalEnded {
+                call_id,
+                presentation,
+            } => match open.iter().position(|call| call.call_id == call_id) {
+                Some(at) => self.end_call(open.swap_remove(at), &presentation).await,
+                None => Ok(()),
+            },
             Update::CallEnded {
                 call_id,
                 presentation,

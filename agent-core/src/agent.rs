@@ -10,6 +10,7 @@ use crate::config::{Config, ConfigError};
 use crate::session::live::{Parts, Session};
 use crate::session::update::{self, Updates};
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
+use crate::shell::terminal::TerminalSize;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{SessionStore, StoreError};
 use crate::surroundings::Surroundings;
@@ -78,6 +79,15 @@ pub struct Registration {
     _session: Arc<OpenSession>,
 }
 
+/// What the front of a session can do beyond showing it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FrontAbilities {
+    /// A person can type into a running command, so a command that reads its terminal waits for them.
+    pub can_type: bool,
+    /// The terminal that commands are drawn in, where the front knows it.
+    pub terminal_size: Option<TerminalSize>,
+}
+
 /// Why a session was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -140,12 +150,14 @@ impl Agent {
         &self,
         cwd: &Path,
         additional_directories: &[PathBuf],
+        front: FrontAbilities,
     ) -> Result<Opened, OpenError> {
         for folder in
             std::iter::once(cwd).chain(additional_directories.iter().map(PathBuf::as_path))
         {
             check_folder(folder)?;
         }
+        let _ = front;
         let surroundings = &self.inner.surroundings;
         let config = Config::load(surroundings)?;
         let header = SessionHeader {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_core::agent::Opened;
+use agent_core::agent::{FrontAbilities, Opened};
 use agent_core::session::event::{Entry, Event, EventKind, TurnEndReason};
 use agent_core::session::live::{PromptError, Session};
 use agent_core::session::update::Update;
@@ -63,7 +63,7 @@ impl Stage {
             None => Agent::new(surroundings),
         };
         let opened = agent
-            .open_session(&folder.path().join("work"), &[])
+            .open_session(&folder.path().join("work"), &[], FrontAbilities::default())
             .unwrap();
         Self {
             folder,

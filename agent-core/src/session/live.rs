@@ -121,6 +121,29 @@ pub(crate) struct Parts {
     pub(crate) updates: UpdateSender,
 }
 
+/// What a person types into a running command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TerminalInput {
+    /// Characters, as a keyboard would send them: Enter is a carriage return.
+    Text(String),
+    /// Nothing more will be typed.
+    End,
+}
+
+/// Why a running command could not be reached.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TerminalError {
+    /// It has ended, or never was.
+    #[error("no command runs in this terminal any more")]
+    NotRunning,
+    /// It reads nothing that is typed.
+    #[error("this command reads nothing that is typed: it was started without a keyboard")]
+    NoKeyboard,
+    /// More was typed than it has read.
+    #[error("this command has not read what was typed before; wait, or stop it")]
+    Full,
+}
+
 /// Why a prompt was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
@@ -206,6 +229,18 @@ impl Session {
         if let Some(cancel) = &self.inner.turn().cancel {
             cancel.cancel();
         }
+    }
+
+    /// Types into the terminal of a running command.
+    pub fn type_into(&self, call_id: &str, input: TerminalInput) -> Result<(), TerminalError> {
+        let _ = (call_id, input);
+        Err(TerminalError::NotRunning)
+    }
+
+    /// Ends one running command with everything that it started; the turn goes on.
+    pub fn stop_command(&self, call_id: &str) -> Result<(), TerminalError> {
+        let _ = call_id;
+        Err(TerminalError::NotRunning)
     }
 
     /// Resolves when no turn runs.

@@ -13,6 +13,15 @@ use tokio::sync::{Notify, oneshot};
 use crate::session::event::Decision;
 use crate::tool::presentation::{CallPresentation, ResultPresentation};
 
+/// Where a running command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalState {
+    /// It works.
+    Running,
+    /// It reads the terminal, prints nothing, and will not go on before somebody types.
+    Waiting,
+}
+
 /// One thing to show.
 #[derive(Debug)]
 pub enum Update {
@@ -34,7 +43,21 @@ pub enum Update {
         /// The call.
         call_id: String,
     },
-    /// A call is over. All output of its terminal has been written by now.
+    /// A running command began to wait for input, or went on.
+    TerminalState {
+        /// The call.
+        call_id: String,
+        /// Where it stands.
+        state: TerminalState,
+    },
+    /// A command that went on after its call has ended. All its output has been written by now.
+    TerminalEnded {
+        /// The call.
+        call_id: String,
+        /// How to show the end. It changes no status.
+        presentation: Box<ResultPresentation>,
+    },
+    /// A call is over. All output of its terminal has been written by now, unless its command goes on.
     CallEnded {
         /// The call.
         call_id: String,

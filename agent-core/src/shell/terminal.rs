@@ -6,6 +6,25 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use xterm_rs_bridge::{KeptOutput, LiveOutput};
 
+/// The size of a terminal, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// From top to bottom.
+    pub rows: u16,
+    /// From left to right.
+    pub columns: u16,
+}
+
+impl Default for TerminalSize {
+    /// Where no front told another (F11 and most tools want more than 80 columns).
+    fn default() -> Self {
+        Self {
+            rows: 40,
+            columns: 120,
+        }
+    }
+}
+
 /// One command's output: written by the executor, read by at most one viewer, kept within bounds for the model.
 ///
 /// The viewer pulls. What it does not pull in time is coalesced within the bounds of [`LiveOutput`], so a viewer that

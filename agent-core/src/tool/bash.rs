@@ -136,9 +136,11 @@ impl Tool for Bash {
                 .clone()
                 .filter(|text| !text.trim().is_empty()),
             locations: Vec::new(),
+            label: None,
             terminal: Some(TerminalPresentation {
                 cwd: arguments.folder(place),
                 output: TerminalOutput::new(),
+                notice: None,
             }),
             arguments: args.clone(),
         }
@@ -188,6 +190,8 @@ pub fn not_run(reason: &str) -> ToolOutcome {
             exit: Some(Exit::Unknown),
             circumstances: Circumstances::default(),
             body: ResultBody::Text(reason.to_owned()),
+            image: None,
+            goes_on: false,
         },
     }
 }
@@ -228,6 +232,8 @@ fn finished(ended: Ended, limit: Duration, context: &ToolContext<'_>) -> ToolOut
                 left_running: marker.left_running > 0,
             },
             body: ResultBody::Console(plain_text(&kept)),
+            image: None,
+            goes_on: false,
         },
     }
 }

@@ -14,6 +14,8 @@ pub enum ToolCallKind {
     Execute,
     /// Reads a file.
     Read,
+    /// Looks for something in files, or for files.
+    Search,
     /// Anything else.
     Other,
 }
@@ -29,6 +31,8 @@ pub struct CallPresentation {
     pub description: Option<String>,
     /// Files that it touches.
     pub locations: Vec<Location>,
+    /// What a command certainly is, in a few words such as `Read src/a.rs`: our own window draws such a card small.
+    pub label: Option<String>,
     /// The terminal, when the call is a command.
     pub terminal: Option<TerminalPresentation>,
     /// The arguments as the model gave them.
@@ -43,6 +47,7 @@ impl CallPresentation {
             title: tool.to_owned(),
             description: None,
             locations: Vec::new(),
+            label: None,
             terminal: None,
             arguments,
         }
@@ -65,6 +70,8 @@ pub struct TerminalPresentation {
     pub cwd: PathBuf,
     /// Its output, live.
     pub output: TerminalOutput,
+    /// What the person should know before it runs, such as a sandbox that this system does not have.
+    pub notice: Option<String>,
 }
 
 /// How a result is shown.
@@ -78,6 +85,10 @@ pub struct ResultPresentation {
     pub circumstances: Circumstances,
     /// What there is to read.
     pub body: ResultBody,
+    /// What was printed, where it was a picture.
+    pub image: Option<Image>,
+    /// The call is over and its command goes on in the background: output and exit follow, and change no status.
+    pub goes_on: bool,
 }
 
 impl ResultPresentation {
@@ -88,6 +99,8 @@ impl ResultPresentation {
             exit: None,
             circumstances: Circumstances::default(),
             body: ResultBody::Text(message.into()),
+            image: None,
+            goes_on: false,
         }
     }
 }
@@ -110,4 +123,13 @@ pub enum ResultBody {
     Text(String),
     /// What a command printed, as plain text: for viewers that draw no terminal.
     Console(String),
+}
+
+/// A picture that a command printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub mime_type: &'static str,
+    /// The file's own bytes.
+    pub bytes: Vec<u8>,
 }

@@ -86,6 +86,7 @@ impl Tool for ReadFile {
                 path: place.resolve(&arguments.path),
                 line: arguments.offset.and_then(|line| u32::try_from(line).ok()),
             }],
+            label: None,
             terminal: None,
             arguments: args.clone(),
         }
