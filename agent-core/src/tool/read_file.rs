@@ -126,6 +126,8 @@ impl Tool for ReadFile {
                     exit: None,
                     circumstances: Circumstances::default(),
                     body: if text.is_empty() {
+                    image: None,
+                    goes_on: false,
                         ResultBody::Empty
                     } else {
                         ResultBody::Console(text)
