@@ -125,9 +125,9 @@ impl Tool for ReadFile {
                     succeeded: true,
                     exit: None,
                     circumstances: Circumstances::default(),
-                    body: if text.is_empty() {
                     image: None,
                     goes_on: false,
+                    body: if text.is_empty() {
                         ResultBody::Empty
                     } else {
                         ResultBody::Console(text)
