@@ -7,6 +7,7 @@ pub mod command;
 pub mod control;
 pub mod environment;
 pub mod exit;
+pub mod handle;
 mod stray;
 pub mod supervisor;
 pub mod terminal;

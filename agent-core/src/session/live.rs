@@ -14,6 +14,7 @@ use crate::session::log::SessionLog;
 use crate::session::update::{Update, UpdateSender};
 use crate::session::{SessionHeader, SessionId};
 use crate::shell::command::LeftRunning;
+pub use crate::shell::handle::{TerminalError, TerminalInput};
 use crate::surroundings::Environment;
 use crate::tool::{Place, Toolbox};
 use crate::turn::{self, TurnEnd};
@@ -119,29 +120,6 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) store: StoreSlot,
     pub(crate) updates: UpdateSender,
-}
-
-/// What a person types into a running command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TerminalInput {
-    /// Characters, as a keyboard would send them: Enter is a carriage return.
-    Text(String),
-    /// Nothing more will be typed.
-    End,
-}
-
-/// Why a running command could not be reached.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TerminalError {
-    /// It has ended, or never was.
-    #[error("no command runs in this terminal any more")]
-    NotRunning,
-    /// It reads nothing that is typed.
-    #[error("this command reads nothing that is typed: it was started without a keyboard")]
-    NoKeyboard,
-    /// More was typed than it has read.
-    #[error("this command has not read what was typed before; wait, or stop it")]
-    Full,
 }
 
 /// Why a prompt was not taken.

@@ -224,6 +224,7 @@ impl Command {
             &mut control,
             &Order::Run {
                 argv: vec![shell, "-c".to_owned(), self.line.clone()],
+                keyboard: false,
             },
         )
         .await?;
@@ -378,6 +379,7 @@ impl Running {
 fn read_report(line: &str) -> Result<(Exit, usize), CommandError> {
     match serde_json::from_str(line) {
         Ok(Report::Exited { code, signal, left }) => Ok((Exit::from_numbers(code, signal), left)),
+        Ok(Report::Looked { .. }) => Err(CommandError::Start("not asked".to_owned())),
         Ok(Report::NotStarted { message }) => Err(CommandError::Start(message)),
         Err(error) => Err(CommandError::Start(format!(
             "the supervisor spoke out of turn: {error}"

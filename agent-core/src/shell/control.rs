@@ -12,7 +12,11 @@ pub enum Order {
     Run {
         /// Program and arguments.
         argv: Vec<String>,
+        /// Its standard input is the terminal, where somebody can type. Otherwise it is empty.
+        keyboard: bool,
     },
+    /// Tell whether the command waits for input.
+    Look,
     /// End the command with everything that it started, gently first.
     End,
 }
@@ -25,6 +29,13 @@ pub enum Report {
     NotStarted {
         /// The system's words.
         message: String,
+    },
+    /// What a look at the command's processes found.
+    Looked {
+        /// One of them waits for somebody to type.
+        reading: bool,
+        /// The terminal hands out lines, so a control character can end the input.
+        by_line: bool,
     },
     /// The command itself ended.
     Exited {

@@ -9,6 +9,7 @@
 
 mod descendants;
 mod launch;
+mod reading;
 mod watch;
 
 use std::ffi::OsStr;

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
-use super::{LAUNCH, PROCESS_NAME, descendants};
+use super::{LAUNCH, PROCESS_NAME, descendants, reading};
 use crate::shell::control::{Order, Report, line};
 
 /// From the interrupt (what Ctrl-C sends) to SIGTERM for everything.
@@ -83,7 +83,7 @@ impl Supervisor {
         let mut first = String::new();
         reader.read_line(&mut first)?;
         let partial = reader.buffer().to_vec();
-        let Order::Run { argv } = serde_json::from_str(&first)? else {
+        let Order::Run { argv, keyboard } = serde_json::from_str(&first)? else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let mut supervisor = Self {
@@ -94,7 +94,7 @@ impl Supervisor {
             ending: None,
             partial,
         };
-        match spawn(&argv) {
+        match spawn(&argv, keyboard) {
             Ok(pid) => supervisor.command = pid,
             Err(error) => {
                 supervisor.tell(&Report::NotStarted {
@@ -110,7 +110,7 @@ impl Supervisor {
     /// Until nothing of the command is left.
     fn watch(mut self) -> io::Result<()> {
         // An order may have come in one read with the first line; nothing would wake this process for it.
-        self.obey();
+        self.obey()?;
         loop {
             self.reap()?;
             if self.command_ended && descendants::living().is_empty() {
@@ -118,7 +118,7 @@ impl Supervisor {
             }
             self.go_on_ending();
             self.wait()?;
-            self.hear();
+            self.hear()?;
         }
     }
 
@@ -139,35 +139,48 @@ impl Supervisor {
     }
 
     /// Reads the orders that have come. The end of the socket: the agent is gone.
-    fn hear(&mut self) {
+    fn hear(&mut self) -> io::Result<()> {
         let mut buffer = [0_u8; 512];
         // Only wakes; what it says is learned by `reap`.
         while matches!(self.children.read(&mut buffer), Ok(count) if count > 0) {}
         if self.ending.is_some() {
-            return;
+            return Ok(());
         }
         loop {
             match self.control.read(&mut buffer) {
-                Ok(0) => return self.begin_ending(Duration::ZERO, ORPHAN_KILL_AFTER),
+                Ok(0) => {
+                    self.begin_ending(Duration::ZERO, ORPHAN_KILL_AFTER);
+                    return Ok(());
+                }
                 Ok(count) => self.partial.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return self.begin_ending(Duration::ZERO, ORPHAN_KILL_AFTER),
+                Err(_) => {
+                    self.begin_ending(Duration::ZERO, ORPHAN_KILL_AFTER);
+                    return Ok(());
+                }
             }
         }
-        self.obey();
+        self.obey()
     }
 
-    /// Does what the orders say that have been read.
-    fn obey(&mut self) {
-        let asked = self
-            .partial
-            .split(|byte| *byte == b'\n')
-            .any(|order| matches!(serde_json::from_slice(order), Ok(Order::End)));
-        if asked && self.ending.is_none() {
-            interrupt_foreground();
-            self.begin_ending(TERMINATE_AFTER, KILL_AFTER);
+    /// Does what the orders say that have been read to the end of their lines.
+    fn obey(&mut self) -> io::Result<()> {
+        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
+            let order: Vec<u8> = self.partial.drain(..=end).collect();
+            match serde_json::from_slice(&order) {
+                Ok(Order::End) if self.ending.is_none() => {
+                    interrupt_foreground();
+                    self.begin_ending(TERMINATE_AFTER, KILL_AFTER);
+                }
+                Ok(Order::Look) if !self.command_ended => {
+                    let reading::Look { reading, by_line } = reading::look(rustix::stdio::stderr());
+                    self.tell(&Report::Looked { reading, by_line })?;
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     fn begin_ending(&mut self, terminate_after: Duration, kill_after: Duration) {
@@ -228,7 +241,7 @@ impl Supervisor {
 
 /// What Ctrl-C does: the foreground group of the terminal gets SIGINT.
 fn interrupt_foreground() {
-    if let Ok(group) = rustix::termios::tcgetpgrp(rustix::stdio::stdout())
+    if let Ok(group) = rustix::termios::tcgetpgrp(rustix::stdio::stderr())
         && group != rustix::process::getpgrp()
     {
         // The group may have ended meanwhile.
@@ -236,17 +249,23 @@ fn interrupt_foreground() {
     }
 }
 
-/// Starts the command through the launcher, in a group of its own, and gives it the terminal.
-fn spawn(argv: &[String]) -> io::Result<Pid> {
-    let terminal = io::stdout().as_fd().try_clone_to_owned()?;
+/// Starts the command through the launcher, in a group of its own, and gives it the terminal. Standard error is the
+/// terminal; standard output is it too, unless the output was asked for through a pipe.
+fn spawn(argv: &[String], keyboard: bool) -> io::Result<Pid> {
+    let terminal = io::stderr().as_fd().try_clone_to_owned()?;
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
     let child = Command::new("/proc/self/exe")
         .arg0(PROCESS_NAME)
         .arg(LAUNCH)
         .args(argv)
-        // Nobody can type: what reads is to find the end at once, not to wait for ever.
-        .stdin(Stdio::null())
-        .stdout(Stdio::from(terminal.try_clone()?))
-        .stderr(Stdio::from(terminal.try_clone()?))
+        .stdin(if keyboard {
+            Stdio::from(terminal.try_clone()?)
+        } else {
+            // Nobody can type: what reads is to find the end at once, not to wait for ever.
+            Stdio::null()
+        })
+        .stdout(Stdio::from(output.try_clone()?))
+        .stderr(Stdio::from(output))
         .process_group(0)
         .spawn()?;
     let pid = i32::try_from(child.id())
