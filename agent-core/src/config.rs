@@ -30,8 +30,27 @@ pub struct Config {
     pub max_steps: u32,
     /// The `[providers.NAME]` tables by name.
     pub providers: BTreeMap<String, ProviderConfig>,
+    /// The `[cards]` table.
+    pub cards: CardsConfig,
     /// Where the file is, or would be: for messages that tell people where to write something.
     pub file: PathBuf,
+}
+
+/// The `[cards]` table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CardsConfig {
+    /// How a command is shown whose meaning is certain, such as one that only reads a file.
+    pub classified: Classified,
+}
+
+/// How a command is shown whose meaning is certain. What runs is the same either way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Classified {
+    /// As the command that it is, with a label that our own window draws it small by.
+    #[default]
+    Label,
+    /// As the read or search that it is, without a terminal.
+    Kind,
 }
 
 /// One `[providers.NAME]` table.
@@ -170,6 +189,7 @@ impl Config {
             model: ModelName::Offline,
             max_steps: DEFAULT_MAX_STEPS,
             providers: BTreeMap::new(),
+            cards: CardsConfig::default(),
             file,
         }
     }
@@ -186,6 +206,7 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let mut config = Self::unconfigured(file);
         config.providers = settings.providers;
+        config.cards = settings.cards;
         if let Some(max_steps) = settings.max_steps {
             config.max_steps = max_steps;
         }

@@ -6,7 +6,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Mistake, ProviderConfig, ProviderKind, is_provider_name, looks_like_a_secret, shown};
+use super::{
+    CardsConfig, Classified, Mistake, ProviderConfig, ProviderKind, is_provider_name,
+    looks_like_a_secret, shown,
+};
 use crate::model::name;
 use crate::model::provider::endpoint;
 
@@ -17,12 +20,14 @@ pub(super) struct Settings {
     pub(super) model: Option<(usize, String)>,
     pub(super) max_steps: Option<u32>,
     pub(super) providers: BTreeMap<String, ProviderConfig>,
+    pub(super) cards: CardsConfig,
 }
 
 /// A mistake and the line that it is on.
 type Located = (usize, Mistake);
 
-const TOP_KEYS: [&str; 3] = ["model", "max_steps", "providers"];
+const TOP_KEYS: [&str; 4] = ["model", "max_steps", "providers", "cards"];
+const CARDS_KEYS: [&str; 1] = ["classified"];
 const PROVIDER_KEYS: [&str; 3] = ["base_url", "api_key_env", "kind"];
 
 /// Reads the file's content.
@@ -57,6 +62,7 @@ impl Document<'_> {
                 }
                 "max_steps" => settings.max_steps = Some(self.max_steps(value)?),
                 "providers" => settings.providers = self.providers(value)?,
+                "cards" => settings.cards = self.cards(value)?,
                 other => return Err(self.unknown(&key.span(), other, "at the top", &TOP_KEYS)),
             }
         }
@@ -71,6 +77,28 @@ impl Document<'_> {
         number
             .filter(|steps| (1..=1000).contains(steps))
             .ok_or_else(|| self.wrong_value("max_steps", "a whole number from 1 to 1000", value))
+    }
+
+    fn cards(&self, value: &Spanned<DeValue<'_>>) -> Result<CardsConfig, Located> {
+        let mut cards = CardsConfig::default();
+        for (key, value) in self.table("cards", "a table", value)? {
+            match key.get_ref().as_ref() {
+                "classified" => {
+                    cards.classified = match value.get_ref().as_str() {
+                        Some("label") => Classified::Label,
+                        Some("kind") => Classified::Kind,
+                        _ => {
+                            let expected = "\"label\" or \"kind\"";
+                            return Err(self.wrong_value("classified", expected, value));
+                        }
+                    }
+                }
+                other => {
+                    return Err(self.unknown(&key.span(), other, "in [cards]", &CARDS_KEYS));
+                }
+            }
+        }
+        Ok(cards)
     }
 
     fn providers(

@@ -53,6 +53,9 @@ fn nothing_is_set_up() {
             model: ModelName::Offline,
             max_steps: 50,
             providers: BTreeMap::new(),
+            cards: CardsConfig {
+                classified: Classified::Label,
+            },
             file: PathBuf::from("DIR/config.toml"),
         }
     );
@@ -63,6 +66,9 @@ fn everything_is_set_up() {
     let file = br#"
         model = "local/qwen3/coder:30b" # a comment
         max_steps = 0x3e8
+
+        [cards]
+        classified = "kind"
 
         [providers.deepseek]
         base_url = "https://gateway.example/deepseek"
@@ -102,6 +108,9 @@ fn everything_is_set_up() {
             .into_iter()
             .map(|(name, config)| (name.to_owned(), config))
             .collect(),
+        cards: CardsConfig {
+            classified: Classified::Kind,
+        },
         file: PathBuf::from("DIR/config.toml"),
     };
     assert_eq!(load(Some(file), &[]), Ok(expected.clone()));
@@ -141,11 +150,19 @@ fn mistakes_at_the_top() {
     check(&[
         (
             "modle = \"offline\"",
-            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers".to_owned(),
+            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards".to_owned(),
         ),
         (
-            "# one\n\n[shell]\ntimeout = 3",
-            "3: unknown key `shell` at the top; allowed there: model, max_steps, providers".to_owned(),
+            "[cards]\nclassified = \"both\"",
+            "2: `classified` must be \"label\" or \"kind\", and here it is the text `both`".to_owned(),
+        ),
+        (
+            "[cards]\nlabel = true",
+            "2: unknown key `label` in [cards]; allowed there: classified".to_owned(),
+        ),
+        (
+            "# one\n\n[shel]\ntimeout = 3",
+            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards".to_owned(),
         ),
         (
             "[providers.openai]\napi_key = \"sk-0123456789abcdef\"",
