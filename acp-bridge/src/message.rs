@@ -180,9 +180,15 @@ fn terminal_exit(dialect: Dialect, exit: &Exit) -> TerminalExit {
 fn circumstances(circumstances: Circumstances) -> Option<(String, Value)> {
     let Circumstances {
         timed_out,
+        stopped,
         left_running,
     } = circumstances;
-    let told: Map<String, Value> = [("timed_out", timed_out), ("left_running", left_running)]
+    let all = [
+        ("timed_out", timed_out),
+        ("stopped", stopped),
+        ("left_running", left_running),
+    ];
+    let told: Map<String, Value> = all
         .into_iter()
         .filter(|(_, is_so)| *is_so)
         .map(|(name, is_so)| (name.to_owned(), Value::Bool(is_so)))
@@ -260,6 +266,7 @@ mod tests {
             exit: Some(Exit::Signal("SIGTERM".into())),
             circumstances: Circumstances {
                 timed_out: true,
+                stopped: false,
                 left_running: false,
             },
             body: ResultBody::Console("tick\n".into()),

@@ -14,6 +14,7 @@ use crate::shell::terminal::TerminalSize;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{SessionStore, StoreError};
 use crate::surroundings::Surroundings;
+use crate::tool::background::{BashInput, BashKill, BashList, BashOutput};
 use crate::tool::bash::Bash;
 use crate::tool::read_file::ReadFile;
 use crate::tool::{Tool, Toolbox};
@@ -157,7 +158,6 @@ impl Agent {
         {
             check_folder(folder)?;
         }
-        let _ = front;
         let surroundings = &self.inner.surroundings;
         let config = Config::load(surroundings)?;
         let header = SessionHeader {
@@ -169,11 +169,19 @@ impl Agent {
             model: config.model.to_string(),
             schema_version: SCHEMA_VERSION,
         };
-        let tools: [Arc<dyn Tool>; 2] = [
+        let outputs = surroundings
+            .data_dir
+            .join("outputs")
+            .join(header.id.as_str());
+        let tools: [Arc<dyn Tool>; 6] = [
             Arc::new(Bash::new(
                 surroundings.program.clone(),
                 surroundings.environment.clone(),
             )),
+            Arc::new(BashOutput),
+            Arc::new(BashInput),
+            Arc::new(BashKill),
+            Arc::new(BashList),
             Arc::new(ReadFile),
         ];
         let (sender, updates) = update::channel();
@@ -185,6 +193,8 @@ impl Agent {
             clock: self.inner.clock,
             store: self.inner.store.clone(),
             updates: sender,
+            front,
+            outputs,
         });
         tracing::debug!(session = %session.id(), "a session opens");
         let open = Arc::new(OpenSession(session.clone()));

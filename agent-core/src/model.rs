@@ -42,6 +42,12 @@ pub enum Message {
         /// The text, with embedded resources already written out.
         text: String,
     },
+    /// What happened beside the conversation, such as the end of a command in the background. It stands where a person's
+    /// words could stand, and is none.
+    Note {
+        /// The words.
+        text: String,
+    },
     /// What the model said, block by block, in order.
     Assistant {
         /// The blocks, as the model gave them.

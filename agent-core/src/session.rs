@@ -1,5 +1,6 @@
 //! Sessions: what is written of one, and what works on it while it is open.
 
+pub mod commands;
 pub mod event;
 pub mod live;
 pub mod log;

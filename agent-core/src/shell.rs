@@ -8,6 +8,8 @@ pub mod control;
 pub mod environment;
 pub mod exit;
 pub mod handle;
+pub mod left;
+pub mod running;
 mod stray;
 pub mod supervisor;
 pub mod terminal;

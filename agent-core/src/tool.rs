@@ -1,19 +1,23 @@
 //! Tools: what a model can do, described in words that belong to no protocol.
 
+pub mod background;
 pub mod bash;
 pub mod exit_marker;
 pub mod presentation;
 pub mod read_file;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::FrontAbilities;
 use crate::model::ToolSchema;
-use crate::session::live::LeftBehind;
+use crate::session::commands::Commands;
 use crate::shell::exit::Exit;
 use crate::shell::terminal::TerminalOutput;
 use presentation::{CallPresentation, ResultPresentation};
@@ -56,12 +60,16 @@ pub struct ToolContext<'a> {
     pub terminal: TerminalOutput,
     /// Fired when the call must end.
     pub cancel: &'a CancellationToken,
-    /// Keeps what a command left running until the session ends.
-    pub left_behind: &'a LeftBehind,
+    /// The call's id, unique in the session.
+    pub call_id: &'a str,
+    /// The session's commands.
+    pub commands: &'a Arc<Commands>,
+    /// What the session's front can do.
+    pub front: FrontAbilities,
 }
 
 /// What a call came to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct ToolOutcome {
     /// What the model reads.
     pub content: String,
@@ -69,8 +77,35 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// The exit of the command, where the call was one.
     pub exit: Option<Exit>,
+    /// Where the whole output is, when there is more of it than the model reads.
+    pub output_ref: Option<String>,
     /// What the person sees.
     pub presentation: ResultPresentation,
+    /// The command that goes on, where the call only started it.
+    pub goes_on: Option<GoesOn>,
+}
+
+/// A command that goes on when its call is over.
+pub struct GoesOn {
+    /// Runs it to its end; polled outside of turns.
+    pub end: BoxFuture<'static, BackgroundEnd>,
+}
+
+/// How a command in the background ended.
+#[derive(Debug)]
+pub struct BackgroundEnd {
+    /// Its exit.
+    pub exit: Exit,
+    /// The end as the person sees it.
+    pub presentation: ResultPresentation,
+    /// Where its whole output is.
+    pub output_ref: Option<String>,
+}
+
+impl fmt::Debug for GoesOn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("GoesOn")
+    }
 }
 
 impl ToolOutcome {
@@ -81,7 +116,9 @@ impl ToolOutcome {
             content: message.clone(),
             is_error: true,
             exit: None,
+            output_ref: None,
             presentation: ResultPresentation::failed(message),
+            goes_on: None,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! A turn: prompt, answers of the model, calls of tools, until the model has nothing more to do.
 
 mod answer;
+mod background;
 mod call;
 mod instructions;
 mod step;
 pub mod transcript;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -57,7 +59,11 @@ const PATIENCE_AFTER_CANCEL: Duration = Duration::from_millis(200);
 const BROKEN_OFF: &str = "This call was broken off before it had a result.";
 
 /// Runs a turn. Whatever happens in it, the log is balanced afterwards.
-pub(crate) async fn run(session: &Inner, prompt: String, cancel: &CancellationToken) -> TurnEnd {
+pub(crate) async fn run(
+    session: &Arc<Inner>,
+    prompt: String,
+    cancel: &CancellationToken,
+) -> TurnEnd {
     tracing::debug!(session = %session.id, "a turn begins");
     let result = steps(session, prompt, cancel).await;
     let mut end = match result {
@@ -126,7 +132,7 @@ async fn close(session: &Inner, end: &TurnEnd) {
 }
 
 async fn steps(
-    session: &Inner,
+    session: &Arc<Inner>,
     prompt: String,
     cancel: &CancellationToken,
 ) -> Result<TurnEndReason, Break> {

@@ -276,7 +276,7 @@ async fn arguments_that_are_cut_or_garbled_are_never_run() {
     );
     assert_eq!(
         results[1],
-        "There is no tool \"no_such_tool\"; there are: bash, read_file."
+        "There is no tool \"no_such_tool\"; there are: bash, bash_output, bash_input, bash_kill, bash_list, read_file."
     );
 }
 

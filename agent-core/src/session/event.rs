@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::{AssistantBlock, ToolArgs, Usage};
 use crate::shell::exit::Exit;
+use crate::tool::presentation::Circumstances;
 
 /// One entry of a session's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,6 +104,9 @@ pub enum EventKind {
         call_id: String,
         /// How it ended.
         exit: Exit,
+        /// What the exit does not tell.
+        #[serde(default, skip_serializing_if = "Circumstances::is_ordinary")]
+        circumstances: Circumstances,
         /// Where the whole output is, when it lies outside the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_ref: Option<String>,
@@ -303,6 +307,7 @@ mod tests {
             EventKind::TerminalExit {
                 call_id: "call-1".into(),
                 exit: Exit::Signal("SIGKILL".into()),
+                circumstances: Circumstances::default(),
                 output_ref: None,
             },
             EventKind::PermissionDecision {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Clock, StoreSlot};
+use crate::agent::{Clock, FrontAbilities, StoreSlot};
 use crate::config::Config;
 use crate::model::{self, Model, ModelSetupError};
+use crate::session::commands::{Commands, SessionCommand};
 use crate::session::log::SessionLog;
 use crate::session::update::{Update, UpdateSender};
 use crate::session::{SessionHeader, SessionId};
-use crate::shell::command::LeftRunning;
 pub use crate::shell::handle::{TerminalError, TerminalInput};
 use crate::surroundings::Environment;
 use crate::tool::{Place, Toolbox};
@@ -21,24 +21,6 @@ use crate::turn::{self, TurnEnd};
 
 /// How long the end of a session waits for the store: what waits with it is the end of the program.
 const LAST_TRY: Duration = Duration::from_millis(150);
-
-/// What the commands of a session left running. It ends with the session.
-#[derive(Debug, Default)]
-pub struct LeftBehind(Mutex<Vec<LeftRunning>>);
-
-impl LeftBehind {
-    /// Keeps it until the session ends; lets go of what has ended since.
-    pub fn keep(&self, left: LeftRunning) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|left| !left.is_over());
-        all.push(left);
-    }
-
-    async fn end_all(&self) {
-        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        futures::future::join_all(all.into_iter().map(LeftRunning::end)).await;
-    }
-}
 
 /// A session that is open. Cheap to clone; every clone is the same session.
 #[derive(Debug, Clone)]
@@ -58,7 +40,10 @@ pub(crate) struct Inner {
     pub(crate) store: StoreSlot,
     pub(crate) log: tokio::sync::Mutex<SessionLog>,
     pub(crate) updates: UpdateSender,
-    pub(crate) left_behind: LeftBehind,
+    pub(crate) commands: Arc<Commands>,
+    pub(crate) front: FrontAbilities,
+    /// Where the whole output of each command goes.
+    outputs: PathBuf,
     /// Fired when the session is closed.
     pub(crate) closed: CancellationToken,
     model: OnceCell<Arc<dyn Model>>,
@@ -74,6 +59,11 @@ impl Inner {
     fn turn_ended(&self) {
         self.turn().cancel = None;
         self.became_idle.notify_waiters();
+    }
+
+    /// Where the whole output of a call's command goes.
+    pub(crate) fn output_file(&self, call_id: &str) -> PathBuf {
+        self.outputs.join(format!("{call_id}.txt"))
     }
 
     /// One more try for events that a store would not take.
@@ -120,6 +110,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) store: StoreSlot,
     pub(crate) updates: UpdateSender,
+    pub(crate) front: FrontAbilities,
+    pub(crate) outputs: PathBuf,
 }
 
 /// Why a prompt was not taken.
@@ -143,7 +135,11 @@ impl Session {
             clock,
             store,
             updates,
+            front,
+            outputs,
         } = parts;
+        let closed = CancellationToken::new();
+        let commands = Arc::new(Commands::new(updates.clone(), closed.clone()));
         let roots: Vec<PathBuf> = std::iter::once(&header.cwd)
             .chain(&header.additional_directories)
             .cloned()
@@ -162,8 +158,10 @@ impl Session {
                 store,
                 log: tokio::sync::Mutex::new(SessionLog::new(header)),
                 updates,
-                left_behind: LeftBehind::default(),
-                closed: CancellationToken::new(),
+                commands,
+                front,
+                outputs,
+                closed,
                 model: OnceCell::new(),
                 turn: Mutex::default(),
                 became_idle: Notify::new(),
@@ -210,15 +208,25 @@ impl Session {
     }
 
     /// Types into the terminal of a running command.
-    pub fn type_into(&self, call_id: &str, input: TerminalInput) -> Result<(), TerminalError> {
-        let _ = (call_id, input);
-        Err(TerminalError::NotRunning)
+    pub fn type_into(&self, call_id: &str, input: &TerminalInput) -> Result<(), TerminalError> {
+        self.command(call_id)?.handle.type_in(input)
     }
 
     /// Ends one running command with everything that it started; the turn goes on.
     pub fn stop_command(&self, call_id: &str) -> Result<(), TerminalError> {
-        let _ = call_id;
-        Err(TerminalError::NotRunning)
+        self.command(call_id)?.handle.stop()
+    }
+
+    fn command(&self, call_id: &str) -> Result<Arc<SessionCommand>, TerminalError> {
+        self.inner
+            .commands
+            .find(call_id)
+            .ok_or(TerminalError::NotRunning)
+    }
+
+    /// The commands that run, and those of the background that have ended.
+    pub fn commands(&self) -> &Commands {
+        &self.inner.commands
     }
 
     /// Resolves when no turn runs.
@@ -236,7 +244,7 @@ impl Session {
     pub async fn close(&self) {
         self.inner.closed.cancel();
         self.when_idle().await;
-        self.inner.left_behind.end_all().await;
+        self.inner.commands.end_all().await;
         self.inner.save_what_is_left().await;
     }
 

@@ -5,6 +5,7 @@ use crate::session::event::{Entry, Event, EventKind, TurnEndReason};
 use crate::shell::exit::Exit;
 use crate::store::{SessionStore, StoreError};
 use crate::tool::bash;
+use crate::tool::presentation::Circumstances;
 
 /// A session's events, those not yet stored included.
 #[derive(Debug)]
@@ -93,6 +94,7 @@ pub fn closing_events(events: &[Event], result: &str, reason: TurnEndReason) -> 
             let exit = owes_exit.then(|| EventKind::TerminalExit {
                 call_id: call_id.to_owned(),
                 exit: Exit::Unknown,
+                circumstances: Circumstances::default(),
                 output_ref: None,
             });
             let result = EventKind::ToolResult {
@@ -149,6 +151,7 @@ mod tests {
         EventKind::TerminalExit {
             call_id: id.into(),
             exit: Exit::Unknown,
+            circumstances: Circumstances::default(),
             output_ref: None,
         }
     }

@@ -1,6 +1,8 @@
 //! The output of one command on its way to whoever shows it and to what is kept of it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -25,6 +27,17 @@ impl Default for TerminalSize {
     }
 }
 
+/// A piece of an output that begins somewhere in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The text, escape sequences included.
+    pub text: String,
+    /// The bytes before it that are not held any more.
+    pub left_out: u64,
+    /// Where the next piece begins.
+    pub next: u64,
+}
+
 /// One command's output: written by the executor, read by at most one viewer, kept within bounds for the model.
 ///
 /// The viewer pulls. What it does not pull in time is coalesced within the bounds of [`LiveOutput`], so a viewer that
@@ -45,6 +58,7 @@ struct Shared {
 struct State {
     live: LiveOutput,
     kept: KeptOutput,
+    last: Instant,
 }
 
 impl Default for TerminalOutput {
@@ -62,6 +76,7 @@ impl TerminalOutput {
                 state: Mutex::new(State {
                     live: LiveOutput::new(),
                     kept: KeptOutput::new(),
+                    last: Instant::now(),
                 }),
                 changed: Notify::new(),
             }),
@@ -75,6 +90,7 @@ impl TerminalOutput {
             let mut state = self.state();
             state.live.push(bytes, now);
             state.kept.push(bytes);
+            state.last = Instant::now();
         }
         self.shared.changed.notify_one();
     }
@@ -118,6 +134,39 @@ impl TerminalOutput {
     /// What is kept, escape sequences included: the beginning, a marker where something was left out, the end.
     pub fn kept_text(&self) -> String {
         self.state().kept.text()
+    }
+
+    /// What came after the first `offset` bytes of the decoded output, as far as it is held.
+    pub fn text_since(&self, offset: u64) -> Since {
+        let kept = self.state().kept.text();
+        let from = usize::try_from(offset).map_or(kept.len(), |from| from.min(kept.len()));
+        Since {
+            text: kept.get(from..).unwrap_or_default().to_owned(),
+            left_out: 0,
+            next: kept.len() as u64,
+        }
+    }
+
+    /// Resolves when more than `offset` bytes were printed, or nothing more will come.
+    pub async fn wait_for_more(&self, offset: u64) {
+        while !self.state().live.is_drained() && self.state().kept.total_bytes() <= offset {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// How many bytes of the decoded output are not kept.
+    pub fn left_out_bytes(&self) -> u64 {
+        self.state().kept.left_out_bytes()
+    }
+
+    /// How long nothing was printed.
+    pub fn quiet_since(&self) -> Duration {
+        self.state().last.elapsed()
+    }
+
+    /// The file that holds the whole output.
+    pub fn spilled_in(&self) -> Option<PathBuf> {
+        None
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,22 +1,27 @@
 //! `bash`: a command in the session's folder.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use xterm_rs_bridge::{model_text, plain_text};
 
-use super::exit_marker::{self, ExitMarker, MarkedCause};
+use super::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
 use super::presentation::{
     CallPresentation, Circumstances, ResultBody, ResultPresentation, TerminalPresentation,
     ToolCallKind,
 };
-use super::{Place, Tool, ToolContext, ToolOutcome};
+use super::{BackgroundEnd, GoesOn, Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
-use crate::shell::command::{Cause, Command, Ended};
+use crate::session::commands::{CommandEnd, SessionCommand};
+use crate::shell::command::{Cause, Command, CommandError, Ended, PrintsTo};
 use crate::shell::exit::Exit;
+use crate::shell::handle::CommandHandle;
+use crate::shell::left::LeftRunning;
 use crate::shell::terminal::TerminalOutput;
 use crate::surroundings::Environment;
 
@@ -59,6 +64,14 @@ struct Arguments {
     timeout: Option<f64>,
     #[serde(default)]
     workdir: Option<String>,
+    #[serde(default)]
+    run_in_background: bool,
+    #[serde(default = "yes")]
+    tty: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Arguments {
@@ -85,12 +98,18 @@ impl Arguments {
         Ok(arguments)
     }
 
-    fn limit(&self) -> Result<Duration, String> {
+    /// How long it may run (decision 7): none in the background, where a limit makes no sense and is a mistake.
+    fn limit(&self) -> Result<Option<Duration>, String> {
         match self.timeout {
-            None => Ok(DEFAULT_LIMIT),
+            None if self.run_in_background => Ok(None),
+            None => Ok(Some(DEFAULT_LIMIT)),
+            Some(_) if self.run_in_background => Err(format!(
+                "{NAME} has a `timeout` and `run_in_background`; a command in the background has no limit: leave one of them out, and end it with bash_kill"
+            )),
             Some(seconds) => Duration::try_from_secs_f64(seconds)
                 .ok()
                 .filter(|limit| !limit.is_zero() && *limit <= LONGEST_LIMIT)
+                .map(Some)
                 .ok_or_else(|| format!("the `timeout` of {NAME} is {seconds}; it is in seconds, above 0 and at most 3600")),
         }
     }
@@ -108,8 +127,10 @@ impl Tool for Bash {
         ToolSchema {
             name: NAME.to_owned(),
             description: "Runs a command with bash in a terminal, in the session's folder, and returns what it printed as plain text; \
-                the last line says how it ended, such as [exit 0] or [killed by SIGTERM]. Nobody can type into it: \
-                what it reads is empty; it must not open an editor or a pager. Each call is a shell of its own."
+                the last line says how it ended, such as [exit 0] or [killed by SIGTERM]. It must not open an editor or a pager. \
+                What it reads is empty, unless a person types; a command that needs answers goes into the background, where bash_input types. \
+                Each call is a shell of its own. With run_in_background it returns at once, for servers and watchers: bash_output reads what \
+                they print, bash_kill ends them, and their end is reported by itself."
                 .to_owned(),
             parameters: json!({
                 "type": "object",
@@ -117,7 +138,9 @@ impl Tool for Bash {
                     "command": {"type": "string", "description": "The command line, as bash reads it."},
                     "description": {"type": "string", "description": "What it is for, in a few words for the person who watches."},
                     "timeout": {"type": "number", "description": "Seconds after which it is ended. 120 when left out, 3600 at most."},
-                    "workdir": {"type": "string", "description": "Another folder to run in, absolute or relative to the session's."}
+                    "workdir": {"type": "string", "description": "Another folder to run in, absolute or relative to the session's."},
+                    "run_in_background": {"type": "boolean", "description": "Return at once and let it run until it ends, is killed, or the session ends."},
+                    "tty": {"type": "boolean", "description": "false: print through a pipe instead of a terminal. true when left out."}
                 },
                 "required": ["command"]
             }),
@@ -157,18 +180,103 @@ impl Tool for Bash {
                 Ok(read) => read,
                 Err(message) => return not_started(&message, &context),
             };
+        // In the background the model types, whoever watches.
+        let keyboard = arguments.tty && (arguments.run_in_background || context.front.can_type);
+        let handle = CommandHandle::new(keyboard);
         let command = Command {
             supervisor: self.supervisor.clone(),
             line: arguments.command.clone(),
             cwd: arguments.folder(context.place),
             environment: self.environment.clone(),
-            time_limit: Some(limit),
+            time_limit: limit,
+            size: context.front.terminal_size.unwrap_or_default(),
+            prints_to: if arguments.tty {
+                PrintsTo::Terminal
+            } else {
+                PrintsTo::Pipe
+            },
         };
-        match command.run(&context.terminal, context.cancel).await {
-            Ok(ended) => finished(ended, limit, &context),
-            Err(error) => not_started(&error.to_string(), &context),
-        }
+        let known = match context.commands.begin(
+            context.call_id,
+            &arguments.command,
+            arguments.run_in_background,
+            context.terminal.clone(),
+            handle.clone(),
+        ) {
+            Ok(known) => known,
+            Err(error) => return not_started(&error.to_string(), &context),
+        };
+        let result = if arguments.run_in_background {
+            start(&command, &handle, known.clone(), &context).await
+        } else {
+            let ended = command
+                .run(&context.terminal, &handle, context.cancel)
+                .await;
+            ended.map(|ended| finished(ended, limit, &known, &context))
+        };
+        result.unwrap_or_else(|error| {
+            context.commands.forget(&known);
+            not_started(&error.to_string(), &context)
+        })
     }
+}
+
+/// Starts a command that goes on when its call is over.
+async fn start(
+    command: &Command,
+    handle: &CommandHandle,
+    known: Arc<SessionCommand>,
+    context: &ToolContext<'_>,
+) -> Result<ToolOutcome, CommandError> {
+    let running = command.start(handle).await?;
+    let commands = Arc::clone(context.commands);
+    let cancel = commands.closed().clone();
+    let call_id = context.call_id;
+    let body = format!("Started in the background as {call_id}.");
+    let end = async move {
+        let ended = running.finish(&known.output, &cancel).await;
+        let (result, left) = match ended {
+            Ok(ended) => Closing::of(ended, None),
+            // The supervisor could not start it; its card says so, and nobody knows an exit.
+            Err(error) => {
+                let line = format!("placard: {error}\r\n");
+                known.output.push(line.as_bytes());
+                (Closing::unknown(), None)
+            }
+        };
+        let end = CommandEnd {
+            exit: result.exit.clone(),
+            circumstances: result.circumstances(),
+        };
+        commands.end(&known, end, left);
+        BackgroundEnd {
+            exit: result.exit.clone(),
+            presentation: result.presentation(&known.output),
+            output_ref: output_ref(&known.output),
+        }
+    };
+    Ok(ToolOutcome {
+        content: exit_marker::append(&body, &ExitMarker::Running { waiting: false }),
+        is_error: false,
+        exit: None,
+        presentation: ResultPresentation {
+            succeeded: true,
+            exit: None,
+            circumstances: Circumstances::default(),
+            body: ResultBody::Text(body),
+            image: None,
+            goes_on: true,
+        },
+        output_ref: None,
+        goes_on: Some(GoesOn { end: end.boxed() }),
+    })
+}
+
+/// The file that holds the whole output, as the log names it.
+fn output_ref(output: &TerminalOutput) -> Option<String> {
+    output
+        .spilled_in()
+        .map(|file| file.to_string_lossy().into_owned())
 }
 
 /// A command that could not be started says why where its output would be, as a shell does.
@@ -182,7 +290,7 @@ fn not_started(reason: &str, context: &ToolContext<'_>) -> ToolOutcome {
 /// The outcome of a command that never ran, for this reason.
 pub fn not_run(reason: &str) -> ToolOutcome {
     ToolOutcome {
-        content: exit_marker::append(reason, &ExitMarker::not_run()),
+        content: exit_marker::append(reason, &ExitMarker::NotRun),
         is_error: true,
         exit: Some(Exit::Unknown),
         presentation: ResultPresentation {
@@ -193,6 +301,71 @@ pub fn not_run(reason: &str) -> ToolOutcome {
             image: None,
             goes_on: false,
         },
+        output_ref: None,
+        goes_on: None,
+    }
+}
+
+/// The end of a command as everybody is told of it.
+struct Closing {
+    exit: Exit,
+    cause: MarkedCause,
+    was_waiting: bool,
+    left_running: usize,
+}
+
+impl Closing {
+    fn of(ended: Ended, limit: Option<Duration>) -> (Self, Option<LeftRunning>) {
+        let Ended {
+            exit,
+            cause,
+            waited_for_input,
+            left,
+        } = ended;
+        let closing = Self {
+            exit,
+            cause: match cause {
+                Cause::Itself => MarkedCause::Itself,
+                Cause::Cancelled => MarkedCause::Cancelled,
+                Cause::Stopped => MarkedCause::Stopped,
+                Cause::TimedOut => MarkedCause::TimedOut(limit.map_or(0, whole_seconds)),
+            },
+            was_waiting: waited_for_input,
+            left_running: left.as_ref().map_or(0, LeftRunning::count),
+        };
+        (closing, left)
+    }
+
+    fn unknown() -> Self {
+        Self {
+            exit: Exit::Unknown,
+            cause: MarkedCause::Itself,
+            was_waiting: false,
+            left_running: 0,
+        }
+    }
+
+    fn succeeded(&self) -> bool {
+        self.cause == MarkedCause::Itself && self.exit.is_success()
+    }
+
+    fn circumstances(&self) -> Circumstances {
+        Circumstances {
+            timed_out: matches!(self.cause, MarkedCause::TimedOut(_)),
+            stopped: self.cause == MarkedCause::Stopped,
+            left_running: self.left_running > 0,
+        }
+    }
+
+    fn presentation(&self, output: &TerminalOutput) -> ResultPresentation {
+        ResultPresentation {
+            succeeded: self.succeeded(),
+            exit: Some(self.exit.clone()),
+            circumstances: self.circumstances(),
+            body: ResultBody::Console(plain_text(&output.kept_text())),
+            image: None,
+            goes_on: false,
+        }
     }
 }
 
@@ -201,40 +374,42 @@ fn whole_seconds(limit: Duration) -> u64 {
     limit.as_secs() + u64::from(limit.subsec_nanos() > 0)
 }
 
-fn finished(ended: Ended, limit: Duration, context: &ToolContext<'_>) -> ToolOutcome {
-    let Ended { exit, cause, left } = ended;
-    let marker = ExitMarker {
-        cause: match cause {
-            Cause::Itself => MarkedCause::Itself,
-            Cause::Cancelled => MarkedCause::Cancelled,
-            Cause::TimedOut => MarkedCause::TimedOut(whole_seconds(limit)),
-        },
-        exit: exit.clone(),
-        left_running: left
-            .as_ref()
-            .map_or(0, crate::shell::command::LeftRunning::count),
+fn finished(
+    ended: Ended,
+    limit: Option<Duration>,
+    known: &SessionCommand,
+    context: &ToolContext<'_>,
+) -> ToolOutcome {
+    let (closing, left) = Closing::of(ended, limit);
+    let end = CommandEnd {
+        exit: closing.exit.clone(),
+        circumstances: closing.circumstances(),
     };
-    if let Some(left) = left {
-        context.left_behind.keep(left);
-    }
-    let kept = context.terminal.kept_text();
-    let read = model_text(&kept, MODEL_TEXT);
-    let succeeded = cause == Cause::Itself && exit.is_success();
+    context.commands.end(known, end, left);
+    let presentation = closing.presentation(&context.terminal);
+    let read = model_text(&context.terminal.kept_text(), MODEL_TEXT);
+    let printed = match &presentation.body {
+        ResultBody::Console(text) => text.len(),
+        _ => 0,
+    };
+    let output_cut = context.terminal.left_out_bytes() > 0 || read.len() < printed;
+    let marker = MarkedEnd {
+        cause: closing.cause,
+        exit: closing.exit.clone(),
+        was_waiting: closing.was_waiting,
+        left_running: closing.left_running,
+        output_cut,
+    };
     ToolOutcome {
-        content: exit_marker::append(read.strip_suffix('\n').unwrap_or(&read), &marker),
-        is_error: !succeeded,
-        exit: Some(exit.clone()),
-        presentation: ResultPresentation {
-            succeeded,
-            exit: Some(exit),
-            circumstances: Circumstances {
-                timed_out: cause == Cause::TimedOut,
-                left_running: marker.left_running > 0,
-            },
-            body: ResultBody::Console(plain_text(&kept)),
-            image: None,
-            goes_on: false,
-        },
+        content: exit_marker::append(
+            read.strip_suffix('\n').unwrap_or(&read),
+            &ExitMarker::Ended(marker),
+        ),
+        is_error: !closing.succeeded(),
+        exit: Some(closing.exit.clone()),
+        presentation,
+        output_ref: output_ref(&context.terminal),
+        goes_on: None,
     }
 }
 

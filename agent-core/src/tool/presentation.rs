@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::shell::exit::Exit;
@@ -106,12 +107,25 @@ impl ResultPresentation {
 }
 
 /// What an exit alone does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
 pub struct Circumstances {
     /// Its time was up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// It alone was stopped, by the person or by the model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
     /// It left processes running.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_running: bool,
+}
+
+impl Circumstances {
+    /// Nothing to tell.
+    pub fn is_ordinary(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What there is to read of a result.

@@ -133,6 +133,8 @@ impl Tool for ReadFile {
                         ResultBody::Console(text)
                     },
                 },
+                output_ref: None,
+                goes_on: None,
             },
             Err(reason) => {
                 ToolOutcome::failed(format!("{} could not be read: {reason}", path.display()))

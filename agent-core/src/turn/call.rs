@@ -1,6 +1,7 @@
 //! The calls of a step: announced together, run one after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::step::Call;
-use super::{Break, append, save_unless_cancelled};
+use super::{Break, append, background, save_unless_cancelled};
 use crate::model::{Model, ToolArgs};
 use crate::session::event::{Decision, EventKind};
 use crate::session::live::Inner;
@@ -19,7 +20,7 @@ use crate::tool::{Tool, ToolContext, ToolOutcome, bash, exit_marker};
 
 /// Runs every call in order. After a cancel the remaining ones are answered as broken off by the turn's end.
 pub(super) async fn run_all(
-    session: &Inner,
+    session: &Arc<Inner>,
     model: &dyn Model,
     calls: &[Call],
     cancel: &CancellationToken,
@@ -110,7 +111,16 @@ async fn answer(
     let terminal = presentation
         .terminal
         .map_or_else(TerminalOutput::new, |terminal| terminal.output);
-    Ok(run(session, tool.as_ref(), args, permitted, terminal, cancel).await)
+    Ok(run(
+        session,
+        tool.as_ref(),
+        call,
+        args,
+        permitted,
+        terminal,
+        cancel,
+    )
+    .await)
 }
 
 /// Puts the question and waits for as long as it takes; a cancel withdraws it.
@@ -137,6 +147,7 @@ async fn ask(
 async fn run(
     session: &Inner,
     tool: &dyn Tool,
+    call: &Call,
     args: &Value,
     permitted: bool,
     terminal: TerminalOutput,
@@ -147,7 +158,9 @@ async fn run(
         permitted,
         terminal: terminal.clone(),
         cancel,
-        left_behind: &session.left_behind,
+        call_id: &call.id,
+        commands: &session.commands,
+        front: session.front,
     };
     let outcome = AssertUnwindSafe(tool.run(args, context))
         .catch_unwind()
@@ -161,7 +174,7 @@ async fn run(
 
 /// The result is durable before the model or the person hears of it.
 async fn finish(
-    session: &Inner,
+    session: &Arc<Inner>,
     call: &Call,
     outcome: ToolOutcome,
     cancel: &CancellationToken,
@@ -171,19 +184,24 @@ async fn finish(
         content,
         is_error,
         exit,
+        output_ref,
         presentation,
+        goes_on,
     } = outcome;
     let call_id = call.id.clone();
+    // From now on its output is taken in; its end is told after that of the call.
+    let told = goes_on.map(|goes_on| background::watch(session, &call_id, goes_on));
     let exit = exit.map(|exit| EventKind::TerminalExit {
         call_id: call_id.clone(),
         exit,
-        output_ref: None,
+        circumstances: presentation.circumstances,
+        output_ref: output_ref.clone(),
     });
     let result = EventKind::ToolResult {
         call_id: call_id.clone(),
         content,
         is_error,
-        output_ref: None,
+        output_ref,
     };
     append(session, exit.into_iter().chain([result])).await;
     let saved = save_unless_cancelled(session, cancel).await;
@@ -191,6 +209,10 @@ async fn finish(
         call_id,
         presentation: Box::new(presentation),
     });
+    if let Some(told) = told {
+        // The watcher is gone only with the runtime.
+        let _ = told.send(());
+    }
     saved
 }
 
@@ -208,9 +230,11 @@ fn refused(tool: &str) -> ToolOutcome {
         return bash::not_run(REFUSED);
     }
     ToolOutcome {
-        content: exit_marker::append(REFUSED, &exit_marker::ExitMarker::not_run()),
+        content: exit_marker::append(REFUSED, &exit_marker::ExitMarker::NotRun),
         is_error: true,
         exit: None,
         presentation: ResultPresentation::failed(REFUSED),
+        output_ref: None,
+        goes_on: None,
     }
 }

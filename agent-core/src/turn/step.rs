@@ -1,5 +1,7 @@
 //! One step: an answer of the model and the calls that it asks for.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::{Break, answer, append, call, instructions, save_unless_cancelled, transcript};
@@ -25,7 +27,7 @@ pub(super) struct Call {
 }
 
 pub(super) async fn run(
-    session: &Inner,
+    session: &Arc<Inner>,
     model: &dyn Model,
     cancel: &CancellationToken,
 ) -> Result<StepOutcome, Break> {

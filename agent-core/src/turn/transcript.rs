@@ -1,17 +1,21 @@
 //! From the log to what a model is asked to continue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::model::{AssistantBlock, Message, ToolResultMessage};
+use crate::model::{AssistantBlock, Message, ToolArgs, ToolResultMessage};
 use crate::session::event::{Event, EventKind, TurnEndReason};
+use crate::shell::exit::Exit;
+use crate::tool::presentation::Circumstances;
 
 /// The messages that a log stands for: roles alternate as providers demand, each call is followed by its result.
 pub fn messages(events: &[Event]) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut provider_ids: HashMap<&str, &str> = HashMap::new();
+    let mut background = Background::default();
     for kind in events.iter().filter_map(|event| event.what.known()) {
         match kind {
             EventKind::UserMessage { text } | EventKind::Injected { text } => {
+                background.tell(&mut messages);
                 push_user(&mut messages, text);
             }
             EventKind::Compaction { summary } => {
@@ -19,6 +23,7 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
                 push_user(&mut messages, summary);
             }
             EventKind::AssistantMessage { blocks } if !blocks.is_empty() => {
+                background.tell(&mut messages);
                 match messages.last_mut() {
                     Some(Message::Assistant { blocks: before }) => before.extend_from_slice(blocks),
                     _ => messages.push(Message::Assistant {
@@ -29,10 +34,18 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
             EventKind::ToolCall {
                 call_id,
                 provider_id,
+                args,
                 ..
             } => {
                 provider_ids.insert(call_id, provider_id);
+                background.called(call_id, args);
             }
+            EventKind::TerminalExit {
+                call_id,
+                exit,
+                circumstances,
+                ..
+            } => background.ended(call_id, exit, *circumstances),
             EventKind::ToolResult {
                 call_id,
                 content,
@@ -42,6 +55,7 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
                 let Some(provider_id) = provider_ids.get(call_id.as_str()) else {
                     continue;
                 };
+                background.answered(call_id);
                 let result = ToolResultMessage {
                     provider_id: (*provider_id).to_owned(),
                     content: content.clone(),
@@ -58,7 +72,58 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
             _ => {}
         }
     }
+    background.tell(&mut messages);
     messages
+}
+
+/// Commands whose end comes after their call's result: the model learns of it at its next step.
+#[derive(Default)]
+struct Background<'a> {
+    lines: HashMap<&'a str, &'a str>,
+    answered: HashSet<&'a str>,
+    untold: Vec<String>,
+}
+
+impl<'a> Background<'a> {
+    fn called(&mut self, call_id: &'a str, args: &'a ToolArgs) {
+        if let ToolArgs::Json(args) = args
+            && let Some(line) = args.get("command").and_then(serde_json::Value::as_str)
+        {
+            self.lines.insert(call_id, line);
+        }
+    }
+
+    fn answered(&mut self, call_id: &'a str) {
+        self.answered.insert(call_id);
+    }
+
+    fn ended(&mut self, call_id: &str, exit: &Exit, circumstances: Circumstances) {
+        if !self.answered.contains(call_id) {
+            return;
+        }
+        let line = self.lines.get(call_id).copied().unwrap_or_default();
+        let stopped = if circumstances.stopped {
+            "stopped, "
+        } else {
+            ""
+        };
+        let left = if circumstances.left_running {
+            "; it left processes running"
+        } else {
+            ""
+        };
+        self.untold.push(format!(
+            "(The command in the background {call_id} has ended: {stopped}{exit}{left}. bash_output returns what it printed last. It was: {line})"
+        ));
+    }
+
+    /// Where it may stand: behind whole answers and results, before the model's next words.
+    fn tell(&mut self, messages: &mut Vec<Message>) {
+        if !self.untold.is_empty() {
+            let text = std::mem::take(&mut self.untold).join("\n");
+            messages.push(Message::Note { text });
+        }
+    }
 }
 
 /// Gives a turn that ended without the model's last word one: a request that was withdrawn must not look as if it
@@ -106,8 +171,7 @@ fn push_user(messages: &mut Vec<Message>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AssistantBlock, ToolArgs};
-    use crate::session::event::{Entry, Trigger, TurnEndReason};
+    use crate::session::event::{Entry, Trigger};
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
@@ -244,11 +308,72 @@ mod tests {
             .iter()
             .map(|message| match message {
                 Message::User { .. } => "user",
+                Message::Note { .. } => "note",
                 Message::Assistant { .. } => "assistant",
                 Message::ToolResults { .. } => "results",
             })
             .collect();
         assert_eq!(roles, ["user", "assistant", "results", "assistant", "user"]);
+    }
+
+    #[test]
+    fn the_end_of_a_background_command_is_told_behind_whole_results() {
+        let call = |id: &str| EventKind::ToolCall {
+            call_id: id.into(),
+            provider_id: id.into(),
+            name: "bash".into(),
+            args: ToolArgs::Json(json!({"command": "serve"})),
+        };
+        let result = |id: &str| EventKind::ToolResult {
+            call_id: id.into(),
+            content: "[running]".into(),
+            is_error: false,
+            output_ref: None,
+        };
+        let exit = |id: &str| EventKind::TerminalExit {
+            call_id: id.into(),
+            exit: Exit::Code(1),
+            circumstances: Circumstances::default(),
+            output_ref: None,
+        };
+        let said = |text: &str| EventKind::AssistantMessage {
+            blocks: vec![AssistantBlock::Text { text: text.into() }],
+        };
+        let log = vec![
+            user("go"),
+            said("a"),
+            call("call-1"),
+            result("call-1"),
+            said("b"),
+            call("call-2"),
+            exit("call-1"),
+            // Of a command in the foreground the result tells.
+            exit("call-2"),
+            result("call-2"),
+            said("c"),
+        ];
+        let told: Vec<String> = derive(log)
+            .into_iter()
+            .map(|message| match message {
+                Message::Note { text } => text,
+                Message::ToolResults { results } => results[0].provider_id.clone(),
+                Message::User { .. } => "user".into(),
+                Message::Assistant { .. } => "assistant".into(),
+            })
+            .collect();
+        let note = "(The command in the background call-1 has ended: exit 1. bash_output returns what it printed last. It was: serve)";
+        assert_eq!(
+            told,
+            [
+                "user",
+                "assistant",
+                "call-1",
+                "assistant",
+                "call-2",
+                note,
+                "assistant"
+            ]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::model::ToolResultMessage;
 use crate::shell::exit::Exit;
-use crate::tool::exit_marker::{self, ExitMarker, MarkedCause};
+use crate::tool::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
 
 /// What came of a command, in a few plain words.
 pub(super) fn outcome(result: &ToolResultMessage) -> String {
@@ -25,14 +25,22 @@ pub(super) fn outcome(result: &ToolResultMessage) -> String {
 }
 
 fn words(marker: &ExitMarker) -> String {
-    let end = match (marker.cause, &marker.exit) {
-        (MarkedCause::NotRun, _) => "not run".to_owned(),
+    match marker {
+        ExitMarker::NotRun => "not run".to_owned(),
+        ExitMarker::Running { .. } => "goes on in the background".to_owned(),
+        ExitMarker::Ended(end) => words_of_end(end),
+    }
+}
+
+fn words_of_end(marked: &MarkedEnd) -> String {
+    let end = match (marked.cause, &marked.exit) {
         (MarkedCause::Cancelled, _) => "cancelled".to_owned(),
+        (MarkedCause::Stopped, _) => "stopped".to_owned(),
         (MarkedCause::TimedOut(seconds), _) => format!("stopped, because its {seconds} s were up"),
         (MarkedCause::Itself, Exit::Code(0)) => "ok".to_owned(),
         (MarkedCause::Itself, exit) => exit.to_string(),
     };
-    match marker.left_running {
+    match marked.left_running {
         0 => end,
         1 => format!("{end} (1 process of it goes on running)"),
         more => format!("{end} ({more} processes of it go on running)"),

@@ -25,7 +25,7 @@ pub(super) fn chat_request(request: ModelRequest, endpoint: &Endpoint) -> ChatRe
     };
     for message in request.messages {
         match message {
-            Message::User { text } => transcript.user(text),
+            Message::User { text } | Message::Note { text } => transcript.user(text),
             Message::Assistant { blocks } => transcript.assistant(blocks),
             Message::ToolResults { results } => transcript.results(results),
         }

@@ -6,13 +6,16 @@
     reason = "the helpers of a test fail it as its body does"
 )]
 
+mod interactive;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agent_core::Environment;
-use agent_core::shell::command::{Cause, Command, CommandError, Ended};
+use agent_core::shell::command::{Cause, Command, CommandError, Ended, PrintsTo};
 use agent_core::shell::exit::Exit;
-use agent_core::shell::terminal::TerminalOutput;
+use agent_core::shell::handle::CommandHandle;
+use agent_core::shell::terminal::{TerminalOutput, TerminalSize};
 use pretty_assertions::assert_eq;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +40,14 @@ fn command(line: &str, cwd: &Path) -> Command {
         .into_iter()
         .collect::<Environment>(),
         time_limit: None,
+        size: TerminalSize::default(),
+        prints_to: PrintsTo::Terminal,
     }
+}
+
+/// A command that nobody types into.
+fn deaf() -> CommandHandle {
+    CommandHandle::new(false)
 }
 
 struct Run {
@@ -53,7 +63,7 @@ async fn run(line: &str) -> Run {
 async fn run_command(command: &Command) -> Run {
     let output = TerminalOutput::new();
     let ended = command
-        .run(&output, &CancellationToken::new())
+        .run(&output, &deaf(), &CancellationToken::new())
         .await
         .unwrap();
     Run {
@@ -70,7 +80,7 @@ async fn cancelled_at(line: &str, marker: &str) -> (Run, Duration) {
     let task = tokio::spawn({
         let (command, output, cancel) =
             (command(line, folder.path()), output.clone(), cancel.clone());
-        async move { command.run(&output, &cancel).await.unwrap() }
+        async move { command.run(&output, &deaf(), &cancel).await.unwrap() }
     });
     let mut seen = String::new();
     while !seen.contains(marker) {
@@ -157,7 +167,7 @@ async fn the_folder_is_the_sessions_under_the_name_that_was_asked_for() {
 async fn a_folder_that_is_not_there_is_said_before_anything_runs() {
     let output = TerminalOutput::new();
     let error = command("touch /tmp/never", Path::new("/no/such/folder"))
-        .run(&output, &CancellationToken::new())
+        .run(&output, &deaf(), &CancellationToken::new())
         .await
         .unwrap_err();
     assert!(matches!(error, CommandError::Folder { .. }), "{error}");
@@ -176,7 +186,7 @@ async fn the_first_line_is_there_long_before_the_last() {
             output.clone(),
             cancel.clone(),
         );
-        async move { command.run(&output, &cancel).await }
+        async move { command.run(&output, &deaf(), &cancel).await }
     });
     assert_eq!(output.next().await.as_deref(), Some("1\r\n"));
     assert!(begun.elapsed() < Duration::from_secs(5));
@@ -274,7 +284,7 @@ async fn a_cancel_before_the_command_has_begun_is_as_quick_as_any() {
         let begun = Instant::now();
         let output = TerminalOutput::new();
         let ended = command("sleep 99951", folder.path())
-            .run(&output, &cancel)
+            .run(&output, &deaf(), &cancel)
             .await
             .unwrap();
         assert_eq!(ended.cause, Cause::Cancelled);

@@ -1,0 +1,181 @@
+//! The tools for commands that run in the background: read what they print, type into them, end them, list them.
+//!
+//! A command is named by the id of its call, which starting it told the model. Only commands of the same session can be named.
+
+mod input;
+mod kill;
+mod list;
+mod output;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+use xterm_rs_bridge::{EscapeScanner, gap_line, plain_text};
+
+pub use input::BashInput;
+pub use kill::BashKill;
+pub use list::BashList;
+pub use output::BashOutput;
+
+use super::ToolOutcome;
+use super::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
+use super::presentation::{
+    CallPresentation, Circumstances, ResultBody, ResultPresentation, ToolCallKind,
+};
+use crate::session::commands::{Commands, SessionCommand};
+use crate::shell::handle::CommandState;
+
+/// How long a command must print nothing to have said what it had to say.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// How much new output a model reads at once, in bytes of plain text.
+const MOST_TEXT: usize = 32 * 1024;
+
+/// The command that a call names.
+fn named(commands: &Commands, id: &str) -> Result<Arc<SessionCommand>, String> {
+    commands.find(id).ok_or_else(|| {
+        let known: Vec<String> = commands
+            .list()
+            .iter()
+            .map(|command| command.call_id.clone())
+            .collect();
+        let known = if known.is_empty() {
+            "there is none at all".to_owned()
+        } else {
+            format!("there are: {}", known.join(", "))
+        };
+        format!("There is no command {id:?} in this session; {known}.")
+    })
+}
+
+/// Waits until the command has printed something that nobody read and is quiet, waits for input, or is over; at most until the
+/// time is up or the call is cancelled.
+async fn settle(command: &SessionCommand, wait: Duration, cancel: &CancellationToken) {
+    let deadline = Instant::now() + wait;
+    let mut states = command.handle.states();
+    let settled = async {
+        command.output.wait_for_more(command.read_to()).await;
+        loop {
+            let quiet = command.output.quiet_since();
+            if quiet >= QUIET || *states.borrow_and_update() != CommandState::Running {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(QUIET.saturating_sub(quiet)) => {}
+                changed = states.changed() => if changed.is_err() { return },
+            }
+        }
+    };
+    let mut others = command.handle.states();
+    let stopped = async {
+        // Over or waiting: nothing more will come by itself.
+        let _ = others
+            .wait_for(|state| *state != CommandState::Running)
+            .await;
+    };
+    let first = async {
+        tokio::select! {
+            () = settled => {}
+            () = stopped => {}
+            () = cancel.cancelled() => {}
+        }
+    };
+    // The time being up is an answer like another.
+    let _ = timeout_at(deadline, first).await;
+}
+
+/// What the command has printed since the model read last, as plain text, and that it is read now.
+fn unread(command: &SessionCommand) -> String {
+    let from = command.read_to();
+    let since = command.output.text_since(from);
+    let mut raw = since.text;
+    let mut next = since.next;
+    if command.end().is_none() {
+        // An escape sequence that is not complete is read with its rest.
+        let whole = EscapeScanner::new().advance(&raw).unwrap_or(0);
+        next -= (raw.len() - whole) as u64;
+        raw.truncate(whole);
+    }
+    command.set_read_to(next);
+    let mut text = String::new();
+    if since.left_out > 0 {
+        let file = command.output.spilled_in();
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        text.push_str(&gap_line(since.left_out, file.as_deref(), false));
+    }
+    text.push_str(&raw);
+    plain_text(&text)
+}
+
+/// Where the command stands, as the model's last line tells it.
+fn marker(command: &SessionCommand, output_cut: bool) -> ExitMarker {
+    match command.end() {
+        None => ExitMarker::Running {
+            waiting: command.handle.state() == CommandState::Waiting,
+        },
+        Some(end) => ExitMarker::Ended(MarkedEnd {
+            cause: if end.circumstances.stopped {
+                MarkedCause::Stopped
+            } else {
+                MarkedCause::Itself
+            },
+            exit: end.exit.clone(),
+            was_waiting: false,
+            left_running: command.left_running(),
+            output_cut,
+        }),
+    }
+}
+
+/// What a call about a command answers: words, and where the command stands.
+fn answer(command: &SessionCommand, text: &str) -> ToolOutcome {
+    let (text, output_cut) = cut(text);
+    let content = exit_marker::append(
+        text.strip_suffix('\n').unwrap_or(&text),
+        &marker(command, output_cut),
+    );
+    ToolOutcome {
+        content,
+        is_error: false,
+        exit: None,
+        presentation: ResultPresentation {
+            succeeded: true,
+            exit: None,
+            circumstances: Circumstances::default(),
+            body: if text.is_empty() {
+                ResultBody::Empty
+            } else {
+                ResultBody::Console(text)
+            },
+            image: None,
+            goes_on: false,
+        },
+        output_ref: None,
+        goes_on: None,
+    }
+}
+
+/// Text within what a model reads at once, and whether something was left out of its middle.
+fn cut(text: &str) -> (String, bool) {
+    let cut = xterm_rs_bridge::model_text(text, MOST_TEXT);
+    let is_cut = cut.len() < text.len();
+    (cut, is_cut)
+}
+
+/// How a call that is no command itself is shown.
+fn call(title: String, arguments: &Value) -> CallPresentation {
+    CallPresentation {
+        kind: ToolCallKind::Other,
+        title,
+        ..CallPresentation::plain("", arguments.clone())
+    }
+}
+
+/// The arguments of a tool, or what is wrong with them.
+fn read<T: serde::de::DeserializeOwned>(tool: &str, args: &Value) -> Result<T, String> {
+    serde_json::from_value(args.clone())
+        .map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
+}

@@ -1,0 +1,80 @@
+//! `bash_kill`: ends a command with everything that it started.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{answer, call, named, read, unread};
+use crate::model::ToolSchema;
+use crate::shell::handle::CommandState;
+use crate::tool::presentation::CallPresentation;
+use crate::tool::{Place, Tool, ToolContext, ToolOutcome};
+
+const NAME: &str = "bash_kill";
+
+/// Longer than any end takes: an interrupt, a request, a kill, a kill by mark.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// The tool.
+#[derive(Debug)]
+pub struct BashKill;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    id: String,
+}
+
+#[async_trait]
+impl Tool for BashKill {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema {
+            name: NAME.to_owned(),
+            description: "Ends a command in the background, or what a command left running, with everything that it started; \
+                returns the rest of what it printed and how it ended."
+                .to_owned(),
+            parameters: json!({
+                "type": "object",
+                "properties": {"id": {"type": "string", "description": "The id that starting it returned."}},
+                "required": ["id"]
+            }),
+        }
+    }
+
+    fn present(&self, args: &Value, _place: &Place) -> CallPresentation {
+        match read::<Arguments>(NAME, args) {
+            Ok(arguments) => call(format!("End {}", arguments.id), args),
+            Err(_) => CallPresentation::plain(NAME, args.clone()),
+        }
+    }
+
+    fn needs_permission(&self, _args: &Value, _place: &Place) -> bool {
+        // It only takes back what was allowed.
+        false
+    }
+
+    async fn run(&self, args: &Value, context: ToolContext<'_>) -> ToolOutcome {
+        let command = match read::<Arguments>(NAME, args)
+            .and_then(|arguments| named(context.commands, &arguments.id))
+        {
+            Ok(command) => command,
+            Err(message) => return ToolOutcome::failed(message),
+        };
+        // It may have ended by itself already, which the answer tells.
+        let _ = command.handle.stop();
+        let mut states = command.handle.states();
+        let over = states.wait_for(|state| *state == CommandState::Over);
+        if timeout(END_LIMIT, over).await.is_err() {
+            return ToolOutcome::failed(format!(
+                "{} does not end; look at it with bash_output",
+                command.call_id
+            ));
+        }
+        command.end_left().await;
+        command.ended().await;
+        let text = unread(&command);
+        answer(&command, &text)
+    }
+}
