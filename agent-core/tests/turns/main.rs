@@ -6,6 +6,8 @@
     reason = "the helpers of a test fail it as its body does"
 )]
 
+mod background;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
