@@ -122,26 +122,12 @@ fn after_other(state: State) -> State {
 
 /// The offset of the first byte that may begin a sequence (or end a given-up one).
 fn introducer(bytes: &[u8], gave_up: bool) -> Option<usize> {
-    // Whole blocks without an early exit, because that is what the compiler turns into vector instructions.
-    const BLOCK: usize = 64;
-    let counts = |byte: u8| {
-        byte == 0x1b || byte == C1_LEAD || (gave_up && matches!(byte, 0x07 | 0x18 | 0x1a))
-    };
-    let mut skipped = 0;
-    for block in bytes.chunks(BLOCK) {
-        if block
-            .iter()
-            .fold(0, |found, &byte| found | u8::from(counts(byte)))
-            > 0
-        {
-            return block
-                .iter()
-                .position(|&byte| counts(byte))
-                .map(|at| skipped + at);
-        }
-        skipped += block.len();
+    let begins = memchr::memchr2(0x1b, C1_LEAD, bytes);
+    if !gave_up {
+        return begins;
     }
-    None
+    let before = begins.map_or(bytes, |at| &bytes[..at]);
+    memchr::memchr3(0x07, 0x18, 0x1a, before).or(begins)
 }
 
 #[cfg(test)]

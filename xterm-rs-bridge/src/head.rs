@@ -2,11 +2,10 @@
 
 use crate::{EscapeScanner, HEAD_BYTES};
 
-/// The first [`HEAD_BYTES`] of an output. What was taken from its front makes no new room.
+/// The first [`HEAD_BYTES`] of an output.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     text: String,
-    room: usize,
     /// The last place in `text` that lies in no escape sequence.
     boundary: usize,
     scanner: EscapeScanner,
@@ -16,7 +15,6 @@ impl Head {
     pub(crate) fn new() -> Self {
         Self {
             text: String::new(),
-            room: HEAD_BYTES,
             boundary: 0,
             scanner: EscapeScanner::new(),
         }
@@ -31,48 +29,51 @@ impl Head {
         self.boundary
     }
 
+    /// The state of the escape sequences after the text.
+    pub(crate) fn scanner(&self) -> EscapeScanner {
+        self.scanner
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.text.capacity()
+    }
+
     /// Adds `text`. When the bound is passed the head is complete, ends at a boundary, and what did not fit is returned: it begins
     /// the tail, in plain text.
     pub(crate) fn push(&mut self, text: &str) -> Option<String> {
-        let fits = text.len() <= self.room;
-        let (own, rest) = text.split_at(text.floor_char_boundary(self.room));
+        let room = HEAD_BYTES - self.text.len();
+        let (own, rest) = text.split_at(text.floor_char_boundary(room));
         if self.text.capacity() < HEAD_BYTES && self.text.len() + own.len() > HEAD_BYTES / 2 {
             // Doubling from here could take twice the bound.
-            self.text.reserve_exact(HEAD_BYTES - self.text.len());
+            self.text.reserve_exact(room);
         }
         if let Some(at) = self.scanner.advance(own) {
             self.boundary = self.text.len() + at;
         }
         self.text.push_str(own);
-        self.room -= own.len();
-        if fits {
+        if text.len() <= room {
             return None;
         }
-        self.room = 0;
         let mut overflow = self.text.split_off(self.boundary);
         overflow.push_str(rest);
+        self.scanner = EscapeScanner::new();
         Some(overflow)
     }
 
-    /// Removes and returns the first `len` bytes; `len` must be a boundary.
-    pub(crate) fn take_front(&mut self, len: usize) -> String {
-        let taken = if len == self.text.len() {
-            std::mem::take(&mut self.text)
-        } else {
-            self.text.drain(..len).collect()
-        };
-        self.boundary = self.boundary.saturating_sub(len);
-        taken
-    }
-
-    /// Adds what ends the output, past any bound, and makes all of it takeable.
-    pub(crate) fn close_with(&mut self, text: String) {
-        if self.text.is_empty() {
-            self.text = text;
-        } else {
-            self.text.reserve_exact(text.len());
-            self.text.push_str(&text);
+    /// The first place at or after `from` that lies in no escape sequence; the end of the text when there is none.
+    pub(crate) fn clean_start(&self, from: usize) -> usize {
+        let from = self.text.floor_char_boundary(from);
+        let mut scanner = EscapeScanner::new();
+        scanner.advance(&self.text[..from]);
+        let mut at = from;
+        for character in self.text[from..].chars() {
+            if scanner.at_boundary() {
+                break;
+            }
+            let after = at + character.len_utf8();
+            scanner.advance(&self.text[at..after]);
+            at = after;
         }
-        self.boundary = self.text.len();
+        at
     }
 }

@@ -19,12 +19,14 @@ struct Block {
     after: EscapeScanner,
 }
 
-/// The newest text of an output. Places in it are counted in bytes since the tail's own beginning and stay valid when old text is
+/// The newest text of an output. Places in it are counted in bytes since the output's beginning and stay valid when old text is
 /// dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Tail {
     bound: usize,
     blocks: VecDeque<Block>,
+    /// Where the tail began, before anything was dropped.
+    origin: u64,
     start: u64,
     end: u64,
     /// The last place at which the text may be cut.
@@ -33,17 +35,27 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// A tail that keeps at least the newest `bound` bytes and at most a block more. `scanner` is the state of the escape sequences
-    /// where it begins.
-    pub(crate) fn new(bound: usize, scanner: EscapeScanner) -> Self {
+    /// A tail that begins at `origin`, in plain text, and keeps at least the newest `bound` bytes and at most a block more.
+    pub(crate) fn new(bound: usize, origin: u64) -> Self {
         Self {
             bound,
             blocks: VecDeque::new(),
-            start: 0,
-            end: 0,
-            boundary: 0,
-            scanner,
+            origin,
+            start: origin,
+            end: origin,
+            boundary: origin,
+            scanner: EscapeScanner::new(),
         }
+    }
+
+    /// The place where the tail began.
+    pub(crate) fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// The state of the escape sequences after the newest byte.
+    pub(crate) fn scanner(&self) -> EscapeScanner {
+        self.scanner
     }
 
     /// The place after the newest byte.
@@ -54,6 +66,16 @@ impl Tail {
     /// The last place that lies in no escape sequence.
     pub(crate) fn boundary(&self) -> u64 {
         self.boundary
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let blocks = self.blocks.capacity() * size_of::<Block>();
+        blocks
+            + self
+                .blocks
+                .iter()
+                .map(|block| block.text.capacity())
+                .sum::<usize>()
     }
 
     pub(crate) fn push(&mut self, text: &str) {
@@ -105,19 +127,7 @@ impl Tail {
         });
     }
 
-    /// Drops whole blocks of text before `place`.
-    pub(crate) fn forget_before(&mut self, place: u64) {
-        while let Some(oldest) = self.blocks.front() {
-            let after_drop = self.start + oldest.text.len() as u64;
-            if after_drop > place {
-                break;
-            }
-            self.start = after_drop;
-            self.blocks.pop_front();
-        }
-    }
-
-    /// The text from `from` to `to`. Both must be places where a character begins; what is no longer held is not in it.
+    /// The text from `from` to `to`, each brought back to the beginning of its character; what is no longer held is not in it.
     pub(crate) fn text(&self, from: u64, to: u64) -> String {
         let mut out = String::with_capacity(
             usize::try_from(to.saturating_sub(from.max(self.start))).unwrap_or(0),
@@ -128,7 +138,10 @@ impl Tail {
             if after > from && at < to {
                 let first = usize::try_from(from.saturating_sub(at)).unwrap_or(0);
                 let last = usize::try_from(to.min(after) - at).unwrap_or(0);
-                out.push_str(block.text.get(first..last).unwrap_or_default());
+                let text = &block.text;
+                out.push_str(
+                    &text[text.floor_char_boundary(first)..text.floor_char_boundary(last)],
+                );
             }
             at = after;
         }
@@ -152,7 +165,7 @@ impl Tail {
                 continue;
             }
             let mut scanner = block.before;
-            let mut line_began = block_at == 0;
+            let mut line_began = block_at == self.origin;
             let mut places = block.text.char_indices().peekable();
             while let Some((offset, character)) = places.next() {
                 let place = block_at + offset as u64;
@@ -226,7 +239,7 @@ mod tests {
     use super::*;
 
     fn filled(bound: usize, text: &str, step: usize) -> Tail {
-        let mut tail = Tail::new(bound, EscapeScanner::new());
+        let mut tail = Tail::new(bound, 0);
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(step.max(4)));
@@ -246,8 +259,8 @@ mod tests {
             let tail = filled(50_000, &text, step);
             assert_eq!(tail.end(), text.len() as u64);
             assert!(tail.end() - tail.start >= 50_000);
-            let memory: usize = tail.blocks.iter().map(|block| block.text.capacity()).sum();
-            assert!(memory <= 50_000 + 3 * BLOCK_BYTES, "{memory}");
+            let memory = tail.memory_bytes();
+            assert!(memory <= 50_000 + 4 * BLOCK_BYTES, "{memory}");
             let from = tail.clean_start(tail.end() - 50_000, tail.end()).unwrap();
             let kept = tail.text(from, tail.end());
             assert_eq!(kept, text[text.len() - kept.len()..]);

@@ -45,6 +45,40 @@ impl Utf8Decoder {
         }
     }
 
+    /// Decodes `bytes` and gives the text to `take` in pieces, which are lent from `bytes` itself where these are sound: what most
+    /// commands print is then read once and copied nowhere. `scratch` is the room for what has to be put together.
+    pub(crate) fn decode_to(
+        &mut self,
+        bytes: &[u8],
+        scratch: &mut String,
+        mut take: impl FnMut(&str),
+    ) {
+        scratch.clear();
+        let rest = self.complete_held(bytes, scratch);
+        if !scratch.is_empty() {
+            take(scratch);
+        }
+        match str::from_utf8(rest) {
+            Ok(text) => take(text),
+            Err(error) if error.error_len().is_none() => {
+                let (valid, after) = rest.split_at(error.valid_up_to());
+                take(str::from_utf8(valid).unwrap_or_default());
+                self.held[..after.len()].copy_from_slice(after);
+                self.held_len = after.len();
+            }
+            Err(_) => {
+                scratch.clear();
+                self.decode(rest, scratch);
+                take(scratch);
+            }
+        }
+    }
+
+    /// Is nothing held back?
+    pub(crate) fn between_characters(&self) -> bool {
+        self.held_len == 0
+    }
+
     /// Tells the decoder that nothing follows: a character that never got its rest becomes U+FFFD.
     pub fn finish(&mut self, out: &mut String) {
         if self.held_len > 0 {
@@ -135,7 +169,12 @@ mod tests {
             places.extend([0, bytes.len()]);
             places.sort_unstable();
             let pieces = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
-            prop_assert_eq!(decode_pieces(pieces), String::from_utf8_lossy(&bytes));
+            let expected = String::from_utf8_lossy(&bytes);
+            let (mut decoder, mut scratch, mut lent) = (Utf8Decoder::new(), String::new(), String::new());
+            pieces.clone().for_each(|piece| decoder.decode_to(piece, &mut scratch, |text| lent.push_str(text)));
+            decoder.finish(&mut lent);
+            prop_assert_eq!(lent, expected.as_ref());
+            prop_assert_eq!(decode_pieces(pieces), expected);
         }
     }
 }

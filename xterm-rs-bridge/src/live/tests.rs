@@ -6,6 +6,43 @@ use proptest::prelude::*;
 use super::*;
 use crate::HEAD_BYTES;
 
+/// An output and the cursor that follows it, as whoever runs a command holds them.
+struct LiveOutput {
+    output: KeptOutput,
+    cursor: LiveCursor,
+}
+
+impl LiveOutput {
+    fn new() -> Self {
+        Self {
+            output: KeptOutput::new(),
+            cursor: LiveCursor::new(),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], now: Duration) {
+        self.output.push(bytes);
+        self.cursor.pushed(&self.output, now);
+    }
+
+    fn finish(&mut self, now: Duration) {
+        self.output.finish();
+        self.cursor.finished(now);
+    }
+
+    fn ready_at(&self) -> Option<Duration> {
+        self.cursor.ready_at(&self.output)
+    }
+
+    fn take(&mut self, now: Duration) -> Option<String> {
+        self.cursor.take(&self.output, now)
+    }
+
+    fn is_drained(&self) -> bool {
+        self.cursor.is_drained(&self.output)
+    }
+}
+
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
@@ -171,7 +208,7 @@ fn yes_for_a_minute() {
     );
     let shown_bytes: u64 = shown.iter().map(|part| part.len() as u64).sum();
     assert_eq!(shown_bytes + counts.iter().sum::<u64>(), pushed);
-    assert_eq!(counts.iter().sum::<u64>(), live.left_out_bytes());
+    assert_eq!(counts.iter().sum::<u64>(), live.cursor.left_out_bytes());
     let last = shown[shown.len() - 1].len();
     assert!(last <= TAIL_BYTES && last > TAIL_BYTES - 8, "{last}");
 }
@@ -261,20 +298,20 @@ fn slow_output_past_the_free_part_has_no_gaps_and_shows_a_prompt() {
         .collect::<Vec<_>>()
         .concat();
     assert_eq!(text(&pieces), all + "go on? ");
-    assert_eq!(live.left_out_bytes(), 0);
+    assert_eq!(live.cursor.left_out_bytes(), 0);
 }
 
 #[test]
 fn colours_end_at_a_cut_and_the_file_is_named() {
     let mut live = LiveOutput::new();
-    live.set_kept_in("/run/out.bin");
+    live.output.set_kept_in("/run/out.bin");
     live.push(b"\x1b[31m", ms(0));
     live.push(&vec![b'z'; HEAD_BYTES + TAIL_BYTES + 100], ms(0));
     live.finish(ms(0));
     let stream = text(&take_until(&mut live, ms(0)));
     let expected = "\x1b[0m\r\n[105 bytes left out; see /run/out.bin]\r\nz";
     assert_eq!(&stream[HEAD_BYTES..HEAD_BYTES + expected.len()], expected);
-    assert_eq!(live.left_out_bytes(), 105);
+    assert_eq!(live.cursor.left_out_bytes(), 105);
 }
 
 #[test]
