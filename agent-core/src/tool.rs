@@ -135,6 +135,12 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// Whether a call does something that the person must allow first.
     fn needs_permission(&self, args: &Value, place: &Place) -> bool;
 
+    /// Whether a call does something that is asked for even where the model's calls need no permission, such as a command
+    /// that is to run outside of its sandbox.
+    fn asks_anyway(&self, _args: &Value, _place: &Place) -> bool {
+        false
+    }
+
     /// Does it. Never runs before permission was given where it is needed.
     async fn run(&self, args: &Value, context: ToolContext<'_>) -> ToolOutcome;
 }

@@ -15,12 +15,16 @@ use crate::session::log::SessionLog;
 use crate::session::update::{Update, UpdateSender};
 use crate::session::{SessionHeader, SessionId};
 pub use crate::shell::handle::{TerminalError, TerminalInput};
+use crate::shell::terminal::TerminalOutput;
 use crate::surroundings::Environment;
 use crate::tool::{Place, Toolbox};
 use crate::turn::{self, TurnEnd};
 
 /// How long the end of a session waits for the store: what waits with it is the end of the program.
 const LAST_TRY: Duration = Duration::from_millis(150);
+
+/// How much of a command's output its file takes (rule W11).
+const SPILL_BYTES: u64 = 64 << 20;
 
 /// A session that is open. Cheap to clone; every clone is the same session.
 #[derive(Debug, Clone)]
@@ -61,9 +65,10 @@ impl Inner {
         self.became_idle.notify_waiters();
     }
 
-    /// Where the whole output of a call's command goes.
-    pub(crate) fn output_file(&self, call_id: &str) -> PathBuf {
-        self.outputs.join(format!("{call_id}.txt"))
+    /// The terminal of a call's command: its whole output goes to a file of the session.
+    pub(crate) fn terminal(&self, call_id: &str) -> TerminalOutput {
+        let file = self.outputs.join(format!("{call_id}.txt"));
+        TerminalOutput::with_spill(file, SPILL_BYTES)
     }
 
     /// One more try for events that a store would not take.

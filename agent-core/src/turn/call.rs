@@ -56,10 +56,16 @@ fn present(session: &Inner, call: &Call) -> CallPresentation {
     let Some(tool) = session.toolbox.find(&call.name) else {
         return CallPresentation::plain(&call.name, arguments);
     };
-    catch_unwind(AssertUnwindSafe(|| {
+    let presented = catch_unwind(AssertUnwindSafe(|| {
         tool.present(&arguments, &session.place)
-    }))
-    .unwrap_or_else(|_| {
+    }));
+    let presented = presented.map(|mut presentation| {
+        if let Some(terminal) = &mut presentation.terminal {
+            terminal.output = session.terminal(&call.id);
+        }
+        presentation
+    });
+    presented.unwrap_or_else(|_| {
         tracing::error!(
             tool = call.name,
             "the presenter of a tool panicked; its call is shown plainly"
@@ -88,7 +94,8 @@ async fn answer(
         )));
     };
     let mut permitted = !model.asks_permission();
-    if !permitted && tool.needs_permission(args, &session.place) {
+    let asks_anyway = tool.asks_anyway(args, &session.place);
+    if asks_anyway || (!permitted && tool.needs_permission(args, &session.place)) {
         let decision = ask(session, call, &presentation, cancel).await;
         append(
             session,
@@ -110,7 +117,7 @@ async fn answer(
     });
     let terminal = presentation
         .terminal
-        .map_or_else(TerminalOutput::new, |terminal| terminal.output);
+        .map_or_else(|| session.terminal(&call.id), |terminal| terminal.output);
     Ok(run(
         session,
         tool.as_ref(),
@@ -165,11 +172,14 @@ async fn run(
     let outcome = AssertUnwindSafe(tool.run(args, context))
         .catch_unwind()
         .await;
-    // A tool that failed early, or stumbled, must not leave its viewer waiting for more.
-    terminal.finish();
-    outcome.unwrap_or_else(|_| {
+    let outcome = outcome.unwrap_or_else(|_| {
         ToolOutcome::failed("The tool stumbled over this call; try it another way.")
-    })
+    });
+    if outcome.goes_on.is_none() {
+        // A tool that failed early, or stumbled, must not leave its viewer waiting for more.
+        terminal.finish();
+    }
+    outcome
 }
 
 /// The result is durable before the model or the person hears of it.
