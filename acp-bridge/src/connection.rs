@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
@@ -23,10 +24,14 @@ use serde_json::{Map, Value, json};
 use terminal_card::Capability;
 use tokio::task::JoinHandle;
 
+use crate::extension::{self, Act, TerminalRequest};
 use crate::message::Dialect;
 use crate::show::Viewer;
 use crate::wire::{Outbox, UnderWay};
 use crate::{prompt, stop};
+
+/// How long the end of a session waits for its client to take the last messages.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The sessions of one connection. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,6 +49,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     dialect: Dialect,
+    /// What its person can do beyond looking.
+    front: FrontAbilities,
     open: HashMap<SessionId, OpenSession>,
 }
 
@@ -58,6 +65,7 @@ impl Sessions {
     pub(crate) fn new(agent: Agent, under_way: UnderWay) -> Self {
         let state = Mutex::new(State {
             dialect: Dialect::plain(),
+            front: FrontAbilities::default(),
             open: HashMap::new(),
         });
         Self {
@@ -69,19 +77,31 @@ impl Sessions {
         }
     }
 
-    /// Ends every session of the connection, in parallel, with all that their commands started.
+    /// Ends every session of the connection, in parallel, with all that their commands started. A client that still reads
+    /// is told of every end.
     pub(crate) async fn close_all(&self) {
         let open: Vec<OpenSession> = self.state().open.drain().map(|(_, open)| open).collect();
         futures::future::join_all(open.into_iter().map(|open| async move {
             open.session.close().await;
+            if tokio::time::timeout(LAST_WORDS, open.session.shown())
+                .await
+                .is_err()
+            {
+                tracing::debug!("the client did not take the ends of its commands");
+            }
             open.viewer.abort();
         }))
         .await;
     }
 
-    /// Remembers what the client can draw, for the whole connection (rule W1).
+    /// Remembers what the client can draw and do, for the whole connection (rule W1).
     fn initialize(&self, request: &InitializeRequest) -> InitializeResponse {
-        self.state().dialect = dialect(request);
+        let (dialect, front) = understand(request);
+        {
+            let mut state = self.state();
+            state.dialect = dialect;
+            state.front = front;
+        }
         InitializeResponse::new(ProtocolVersion::V1)
             .agent_info(
                 Implementation::new("placard", env!("CARGO_PKG_VERSION"))
@@ -89,7 +109,8 @@ impl Sessions {
             )
             .agent_capabilities(
                 AgentCapabilities::new()
-                    .prompt_capabilities(PromptCapabilities::new().embedded_context(true)),
+                    .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
+                    .meta(extension::offered()),
             )
     }
 
@@ -98,6 +119,7 @@ impl Sessions {
         request: &NewSessionRequest,
         client: &ConnectionTo<Client>,
     ) -> Result<NewSessionResponse, Error> {
+        let front = self.state().front;
         let Opened {
             session,
             updates,
@@ -105,11 +127,7 @@ impl Sessions {
         } = self
             .shared
             .agent
-            .open_session(
-                &request.cwd,
-                &request.additional_directories,
-                FrontAbilities::default(),
-            )
+            .open_session(&request.cwd, &request.additional_directories, front)
             .map_err(|error| Error::new(ErrorCode::INVALID_PARAMS, error.to_string()))?;
         if !request.mcp_servers.is_empty() {
             tracing::warn!(
@@ -193,6 +211,18 @@ impl Sessions {
         }
     }
 
+    /// Types into one running command, or stops it; its turn goes on.
+    fn act(&self, request: &TerminalRequest) -> Result<Value, Error> {
+        let (session, call_id, act) = request.read()?;
+        let session = self.session(&session)?;
+        match act {
+            Act::Type(input) => session.type_into(&call_id, input),
+            Act::Stop => session.stop_command(&call_id),
+        }
+        .map(|()| json!({}))
+        .map_err(|error| extension::refusal(&error))
+    }
+
     fn session(&self, id: &SessionId) -> Result<Session, Error> {
         self.state()
             .open
@@ -219,11 +249,12 @@ pub(crate) async fn run(
     outbox: Outbox,
     lines: impl Stream<Item = io::Result<String>> + Send + 'static,
 ) -> Result<(), Error> {
-    let (on_initialize, on_new, on_prompt, on_cancel) = (
+    let (on_initialize, on_new, on_prompt, on_cancel, on_terminal) = (
         sessions.clone(),
         sessions.clone(),
         sessions.clone(),
-        sessions,
+        sessions.clone(),
+        sessions.clone(),
     );
     let transport = Lines::new(outbox.sink(), lines);
     drop(outbox);
@@ -248,6 +279,12 @@ pub(crate) async fn run(
             },
             on_receive_request!(),
         )
+        .on_receive_request(
+            async move |request: TerminalRequest, responder, _client| {
+                responder.respond_with_result(on_terminal.act(&request))
+            },
+            on_receive_request!(),
+        )
         .on_receive_notification(
             async move |notification: CancelNotification, _client| {
                 on_cancel.cancel(&notification);
@@ -257,6 +294,8 @@ pub(crate) async fn run(
         )
         .connect_with(transport, async |client| {
             client.incoming_closed().await;
+            // While there is a way to the client, for one that has only closed its own side.
+            sessions.close_all().await;
             Ok(())
         })
         .await
@@ -267,7 +306,8 @@ fn model_meta(model: &str) -> Map<String, Value> {
     Map::from_iter([("placard".to_owned(), json!({"model": model}))])
 }
 
-fn dialect(request: &InitializeRequest) -> Dialect {
+/// What the client draws, and what its person can do.
+fn understand(request: &InitializeRequest) -> (Dialect, FrontAbilities) {
     // Serializing what was just deserialized cannot fail; a client without capabilities draws no cards.
     let capabilities = serde_json::to_value(&request.client_capabilities).unwrap_or(Value::Null);
     let meta = request.meta.clone().map_or(Value::Null, Value::Object);
@@ -276,8 +316,11 @@ fn dialect(request: &InitializeRequest) -> Dialect {
             .pointer("/jetbrains/air")
             .is_some_and(|air| *air != Value::Bool(false) && !air.is_null())
     };
-    Dialect {
+    let front = extension::abilities(&capabilities);
+    let dialect = Dialect {
         capability: Capability::of_client(&capabilities),
         signals_as_codes: air(&meta) || capabilities.get("_meta").is_some_and(air),
-    }
+        hears_states: front.can_type,
+    };
+    (dialect, front)
 }

@@ -3,9 +3,11 @@
 //! [`serve`] answers one client over a pair of byte streams. A line comes in through [`wire`] (bounded, tolerant of what is
 //! no JSON), the SDK types it, [`connection`] hands it to the agent; what a session tells goes out through its own [`show`]
 //! task, which turns neutral updates into messages ([`message`]) and pulls a command's output only when the client has
-//! taken what was sent before. So a client that reads slowly gets larger pieces, and costs no memory.
+//! taken what was sent before. So a client that reads slowly gets larger pieces, and costs no memory. [`extension`] is what
+//! our own window can do beyond reading: type into a command, and stop it alone.
 
 mod connection;
+mod extension;
 mod message;
 mod prompt;
 mod show;

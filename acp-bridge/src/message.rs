@@ -1,7 +1,7 @@
 //! From what a session tells to the messages of the protocol: pure, and the only place that knows both vocabularies.
 
 use agent_client_protocol::v1::schema::{
-    Content, ContentBlock, ContentChunk, PermissionOption, PermissionOptionKind,
+    Content, ContentBlock, ContentChunk, ImageContent, PermissionOption, PermissionOptionKind,
     RequestPermissionOutcome, RequestPermissionRequest, SessionId, SessionUpdate, Terminal,
     TextContent, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
     ToolCallUpdateFields, ToolKind,
@@ -9,8 +9,10 @@ use agent_client_protocol::v1::schema::{
 use agent_core::session::event::Decision;
 use agent_core::shell::exit::Exit;
 use agent_core::tool::presentation::{
-    CallPresentation, Circumstances, ResultBody, ResultPresentation, ToolCallKind,
+    CallPresentation, Circumstances, Image, ResultBody, ResultPresentation, ToolCallKind,
 };
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value};
 use terminal_card::{Capability, TerminalExit, encode};
 
@@ -21,6 +23,8 @@ pub(crate) struct Dialect {
     pub(crate) capability: Capability,
     /// It wants a death by signal as `128+n` with the signal beside it (rule W7).
     pub(crate) signals_as_codes: bool,
+    /// It asked to be told when a command waits for input.
+    pub(crate) hears_states: bool,
 }
 
 impl Dialect {
@@ -29,6 +33,7 @@ impl Dialect {
         Self {
             capability: Capability::None,
             signals_as_codes: false,
+            hears_states: false,
         }
     }
 
@@ -38,12 +43,20 @@ impl Dialect {
     }
 }
 
+/// What the terminals of our calls begin with.
+const TERMINAL: &str = "terminal-";
+
 const ALLOW_ONCE: &str = "allow-once";
 const REJECT_ONCE: &str = "reject-once";
 
 /// The terminal of a call. Derived, so that it is unique in its session and never used for another call (rule W5).
 pub(crate) fn terminal_id(call_id: &str) -> String {
-    format!("terminal-{call_id}")
+    format!("{TERMINAL}{call_id}")
+}
+
+/// The call of a terminal of ours.
+pub(crate) fn call_id(terminal_id: &str) -> Option<&str> {
+    terminal_id.strip_prefix(TERMINAL)
 }
 
 /// More of the model's text.
@@ -62,7 +75,7 @@ pub(crate) fn call(
     call_id: &str,
     presentation: &CallPresentation,
 ) -> SessionUpdate {
-    let mut content: Vec<ToolCallContent> = description(presentation);
+    let mut content: Vec<ToolCallContent> = words(presentation);
     let mut call = ToolCall::new(call_id.to_owned(), presentation.title.clone())
         .kind(kind(presentation.kind))
         .status(ToolCallStatus::Pending)
@@ -75,7 +88,9 @@ pub(crate) fn call(
     {
         let id = terminal_id(call_id);
         content.push(ToolCallContent::Terminal(Terminal::new(id.clone())));
-        call = call.meta(encode::info(&id, &terminal.cwd.to_string_lossy()));
+        let mut meta = encode::info(&id, &terminal.cwd.to_string_lossy());
+        meta.extend(looks(presentation));
+        call = call.meta(meta);
     }
     SessionUpdate::ToolCall(call.content(content))
 }
@@ -93,7 +108,8 @@ pub(crate) fn output(dialect: Dialect, call_id: &str, data: &str) -> Option<Sess
     Some(SessionUpdate::ToolCallUpdate(update))
 }
 
-/// A call is over: for a card its exit and status and nothing else (rules W6, W7, W8), for any other call its content.
+/// A call is over: for a card its exit and status (rules W6, W7, W8), for any other call its content. A card whose command
+/// goes on in the background gets its status alone; the exit comes with [`terminal_ended`].
 pub(crate) fn call_ended(
     dialect: Dialect,
     call_id: &str,
@@ -106,18 +122,51 @@ pub(crate) fn call_ended(
         ToolCallStatus::Failed
     };
     let fields = ToolCallUpdateFields::new().status(status);
+    if result.goes_on && dialect.draws_card(presentation) {
+        let meta = ours([("background", Some(Value::Bool(true)))]);
+        let update = ToolCallUpdate::new(call_id.to_owned(), fields).meta(Map::from_iter(meta));
+        return SessionUpdate::ToolCallUpdate(update);
+    }
+    ended(dialect, call_id, presentation, result, fields)
+}
+
+/// The command of a call that was over before has ended too. That changes no status (rule W8).
+pub(crate) fn terminal_ended(
+    dialect: Dialect,
+    call_id: &str,
+    presentation: &CallPresentation,
+    result: &ResultPresentation,
+) -> SessionUpdate {
+    let fields = ToolCallUpdateFields::new();
+    ended(dialect, call_id, presentation, result, fields)
+}
+
+fn ended(
+    dialect: Dialect,
+    call_id: &str,
+    presentation: &CallPresentation,
+    result: &ResultPresentation,
+    mut fields: ToolCallUpdateFields,
+) -> SessionUpdate {
+    let image = result.image.as_ref().map(image_content);
     let update = if dialect.draws_card(presentation) {
+        let id = terminal_id(call_id);
         let exit = terminal_exit(dialect, result.exit.as_ref().unwrap_or(&Exit::Unknown));
-        let mut meta = encode::exit(&terminal_id(call_id), &exit);
+        let mut meta = encode::exit(&id, &exit);
         meta.extend(circumstances(result.circumstances));
+        if let Some(image) = image {
+            // The collection is replaced, so the terminal has to be in it again.
+            fields = fields.content(vec![ToolCallContent::Terminal(Terminal::new(id)), image]);
+        }
         ToolCallUpdate::new(call_id.to_owned(), fields).meta(meta)
     } else {
-        let mut content = description(presentation);
+        let mut content = words(presentation);
         match &result.body {
             ResultBody::Empty => {}
             ResultBody::Text(text) => content.push(text_content(text.clone())),
             ResultBody::Console(text) => content.push(text_content(encode::console_block(text))),
         }
+        content.extend(image);
         ToolCallUpdate::new(call_id.to_owned(), fields.content(content))
     };
     SessionUpdate::ToolCallUpdate(update)
@@ -183,15 +232,31 @@ fn circumstances(circumstances: Circumstances) -> Option<(String, Value)> {
         stopped,
         left_running,
     } = circumstances;
-    let all = [
-        ("timed_out", timed_out),
-        ("stopped", stopped),
-        ("left_running", left_running),
-    ];
-    let told: Map<String, Value> = all
+    let holds = |it: bool| it.then_some(Value::Bool(true));
+    ours([
+        ("timed_out", holds(timed_out)),
+        ("stopped", holds(stopped)),
+        ("left_running", holds(left_running)),
+    ])
+}
+
+/// How our own window draws a card: small under a label, and with what the person should know.
+fn looks(presentation: &CallPresentation) -> Option<(String, Value)> {
+    let notice = presentation
+        .terminal
+        .as_ref()
+        .and_then(|terminal| terminal.notice.clone());
+    ours([
+        ("label", presentation.label.clone().map(Value::String)),
+        ("notice", notice.map(Value::String)),
+    ])
+}
+
+/// Our own part of a `_meta`.
+fn ours<const N: usize>(told: [(&str, Option<Value>); N]) -> Option<(String, Value)> {
+    let told: Map<String, Value> = told
         .into_iter()
-        .filter(|(_, is_so)| *is_so)
-        .map(|(name, is_so)| (name.to_owned(), Value::Bool(is_so)))
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect();
     (!told.is_empty()).then(|| ("placard".to_owned(), Value::Object(told)))
 }
@@ -213,12 +278,24 @@ fn locations(presentation: &CallPresentation) -> Vec<ToolCallLocation> {
         .collect()
 }
 
-fn description(presentation: &CallPresentation) -> Vec<ToolCallContent> {
+/// What stands before the terminal or the result (rule W4): the model's words on why, and what the person should know.
+fn words(presentation: &CallPresentation) -> Vec<ToolCallContent> {
+    let notice = presentation
+        .terminal
+        .as_ref()
+        .and_then(|terminal| terminal.notice.as_ref());
     presentation
         .description
         .iter()
+        .chain(notice)
         .map(|text| text_content(text.clone()))
         .collect()
+}
+
+fn image_content(image: &Image) -> ToolCallContent {
+    let data = BASE64.encode(&image.bytes);
+    let image = ImageContent::new(data, image.mime_type);
+    ToolCallContent::Content(Content::new(ContentBlock::Image(image)))
 }
 
 fn text_content(text: String) -> ToolCallContent {
@@ -241,6 +318,7 @@ mod tests {
         Dialect {
             capability,
             signals_as_codes,
+            hears_states: false,
         }
     }
 
@@ -308,6 +386,62 @@ mod tests {
                 "status": "failed",
                 "content": [text("Waits"), text("```console\ntick\n```")],
             })
+        );
+    }
+
+    #[test]
+    fn label_and_notice_are_told_to_our_window_and_the_notice_to_everybody() {
+        let mut labelled = command();
+        labelled.label = Some("Read src/a.rs".into());
+        if let Some(terminal) = &mut labelled.terminal {
+            terminal.notice = Some("no sandbox on this system".into());
+        }
+        let text =
+            |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
+        let told = |dialect| serde_json::to_value(call(dialect, "call-1", &labelled)).unwrap();
+        let plain = json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": "call-1",
+            "title": "sleep 9",
+            "kind": "execute",
+            "content": [text("Waits"), text("no sandbox on this system")],
+            "rawInput": {"command": "sleep 9"},
+        });
+        assert_eq!(told(Dialect::plain()), plain);
+        let mut card = plain;
+        card["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"type": "terminal", "terminalId": "terminal-call-1"}));
+        card["_meta"] = json!({
+            "terminal_info": {"terminal_id": "terminal-call-1", "cwd": "/work"},
+            "placard": {"label": "Read src/a.rs", "notice": "no sandbox on this system"},
+        });
+        assert_eq!(told(dialect(Capability::Output, false)), card);
+    }
+
+    #[test]
+    fn an_image_stands_beside_the_terminal_or_after_the_text() {
+        let mut drawn = killed();
+        drawn.image = Some(Image {
+            mime_type: "image/png",
+            bytes: b"\x89PNG".to_vec(),
+        });
+        let image = json!({"type": "content", "content": {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}});
+        let content = |dialect| {
+            serde_json::to_value(call_ended(dialect, "call-1", &command(), &drawn)).unwrap()
+                ["content"]
+                .clone()
+        };
+        assert_eq!(
+            content(dialect(Capability::Delta, false)),
+            json!([{"type": "terminal", "terminalId": "terminal-call-1"}, image])
+        );
+        let text =
+            |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
+        assert_eq!(
+            content(Dialect::plain()),
+            json!([text("Waits"), text("```console\ntick\n```"), image])
         );
     }
 

@@ -6,11 +6,12 @@ use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{SessionId, SessionNotification, SessionUpdate};
 use agent_core::session::event::Decision;
-use agent_core::session::update::{PermissionRequest, Update, Updates};
+use agent_core::session::update::{PermissionRequest, TerminalState, Update, Updates};
 use agent_core::shell::terminal::TerminalOutput;
 use agent_core::tool::presentation::{CallPresentation, ResultPresentation};
 use futures::future::select_all;
 
+use crate::extension;
 use crate::message::{self, Dialect};
 use crate::wire::UnderWay;
 
@@ -26,7 +27,7 @@ pub(crate) struct Viewer {
     pub(crate) under_way: UnderWay,
 }
 
-/// A call that was announced and is not over.
+/// A call that was announced and is not over, or whose command goes on in the background.
 #[derive(Debug)]
 struct OpenCall {
     call_id: String,
@@ -34,6 +35,9 @@ struct OpenCall {
     /// The output of its card, while there may be more.
     output: Option<TerminalOutput>,
 }
+
+/// How the end of a call, or of its command, is put.
+type EndMessage = fn(Dialect, &str, &CallPresentation, &ResultPresentation) -> SessionUpdate;
 
 enum Next {
     Update(Update),
@@ -108,21 +112,34 @@ impl Viewer {
                 Ok(())
             }
             Update::CallStarted { call_id } => self.send(message::call_started(&call_id)),
-            Update::TerminalState { .. } => Ok(()),
-            Update::TerminalEnded {
+            Update::TerminalState { call_id, state } => self.tell_state(&call_id, state, open),
+            Update::CallEnded {
                 call_id,
                 presentation,
-            } => match open.iter().position(|call| call.call_id == call_id) {
-                Some(at) => self.end_call(open.swap_remove(at), &presentation).await,
+            } if presentation.goes_on => match open.iter().find(|call| call.call_id == call_id) {
+                // Its output goes on being pulled, also outside turns.
+                Some(call) => self.send(message::call_ended(
+                    self.dialect,
+                    &call_id,
+                    &call.presentation,
+                    &presentation,
+                )),
                 None => Ok(()),
             },
             Update::CallEnded {
                 call_id,
                 presentation,
-            } => match open.iter().position(|call| call.call_id == call_id) {
-                Some(at) => self.end_call(open.swap_remove(at), &presentation).await,
-                None => Ok(()),
-            },
+            } => {
+                self.end(&call_id, &presentation, message::call_ended, open)
+                    .await
+            }
+            Update::TerminalEnded {
+                call_id,
+                presentation,
+            } => {
+                self.end(&call_id, &presentation, message::terminal_ended, open)
+                    .await
+            }
             Update::Shown(shown) => {
                 // Nobody waits any more when the turn's client is gone.
                 let _ = shown.send(());
@@ -131,26 +148,45 @@ impl Viewer {
         }
     }
 
-    /// All output, then exit and status (rule W7).
-    async fn end_call(
+    /// All output, then the message of the end (rule W7), once: the call is forgotten.
+    async fn end(
         &self,
-        call: OpenCall,
+        call_id: &str,
         result: &ResultPresentation,
+        message: EndMessage,
+        open: &mut Vec<OpenCall>,
     ) -> Result<(), agent_client_protocol::Error> {
+        let Some(at) = open.iter().position(|call| call.call_id == call_id) else {
+            return Ok(());
+        };
+        let call = open.swap_remove(at);
         if let Some(output) = &call.output {
             // A command that never ran has an output that nobody finished.
             output.finish();
             while let Some(data) = output.next().await {
-                self.send_output(&call.call_id, &data)?;
+                self.send_output(call_id, &data)?;
                 self.under_way.room().await;
             }
         }
-        self.send(message::call_ended(
-            self.dialect,
-            &call.call_id,
-            &call.presentation,
-            result,
-        ))
+        self.send(message(self.dialect, call_id, &call.presentation, result))
+    }
+
+    /// To a client that asked for it, and only of a card that is open.
+    fn tell_state(
+        &self,
+        call_id: &str,
+        state: TerminalState,
+        open: &[OpenCall],
+    ) -> Result<(), agent_client_protocol::Error> {
+        let is_card = |call: &OpenCall| {
+            call.call_id == call_id && self.dialect.draws_card(&call.presentation)
+        };
+        if !self.dialect.hears_states || !open.iter().any(is_card) {
+            return Ok(());
+        }
+        let told = extension::state(&self.session, call_id, state)?;
+        self.under_way.add();
+        self.client.send_notification(told)
     }
 
     /// Puts the question and lets the answer come when it comes. When the turn no longer wants it, it is withdrawn.
@@ -214,3 +250,6 @@ async fn next_output(open: &[OpenCall]) -> Next {
     }
     select_all(waiting).await.0
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,8 +24,9 @@ const WAITING_LINES: usize = 16;
 /// Updates of one connection that may be under way before output is held back.
 const UPDATES_UNDER_WAY: usize = 4;
 
-/// How the lines begin that are counted.
+/// How the lines begin that are counted: what a session tells of its own accord.
 const UPDATE: &str = r#""method":"session/update""#;
+const STATE: &str = r#""method":"_placard/terminal_state""#;
 
 /// Where lines for the client go.
 #[derive(Debug, Clone)]
@@ -143,12 +144,7 @@ async fn write<O: AsyncWrite + Unpin>(
     under_way: UnderWay,
 ) {
     while let Some(mut line) = waiting.recv().await {
-        // Only the beginning is looked at: the words may also stand in what a command printed.
-        let is_update = line
-            .as_bytes()
-            .windows(UPDATE.len())
-            .take(64)
-            .any(|part| part == UPDATE.as_bytes());
+        let is_update = [UPDATE, STATE].iter().any(|words| begins(&line, words));
         line.push('\n');
         if output.write_all(line.as_bytes()).await.is_err() || output.flush().await.is_err() {
             break;
@@ -158,6 +154,14 @@ async fn write<O: AsyncWrite + Unpin>(
         }
     }
     under_way.close();
+}
+
+/// Only the beginning is looked at: the words may also stand in what a command printed.
+fn begins(line: &str, words: &str) -> bool {
+    line.as_bytes()
+        .windows(words.len())
+        .take(64)
+        .any(|part| part == words.as_bytes())
 }
 
 /// The lines of the client, those left out that are answered here.

@@ -1,0 +1,259 @@
+use agent_client_protocol::Lines;
+use agent_core::session::update::{UpdateSender, channel};
+use agent_core::shell::exit::Exit;
+use agent_core::tool::presentation::{
+    Circumstances, ResultBody, TerminalPresentation, ToolCallKind,
+};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use terminal_card::Capability;
+use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::wire;
+
+/// A session that is told what to tell, and the client at the other end.
+struct Stage {
+    session: UpdateSender,
+    lines: tokio::io::Lines<BufReader<DuplexStream>>,
+    seen: Vec<Value>,
+}
+
+impl Stage {
+    fn open(dialect: Dialect) -> Self {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (outbox, writer) = wire::outbox(near);
+        let under_way = outbox.under_way();
+        let (session, updates) = channel();
+        tokio::spawn(writer);
+        let transport = Lines::new(outbox.sink(), futures::stream::pending());
+        tokio::spawn(agent_client_protocol::Agent.v1().connect_with(
+            transport,
+            async move |client| {
+                let viewer = Viewer {
+                    session: SessionId::new("s"),
+                    dialect,
+                    client,
+                    under_way,
+                };
+                viewer.show(updates).await;
+                Ok(())
+            },
+        ));
+        Self {
+            session,
+            lines: BufReader::new(far).lines(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads on until a message is as wanted.
+    async fn until(&mut self, wanted: impl Fn(&Value) -> bool) {
+        loop {
+            let line = self.lines.next_line().await.unwrap().unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap();
+            let update = message["params"]["update"].clone();
+            let told = if update.is_null() { message } else { update };
+            self.seen.push(told);
+            if self.seen.last().is_some_and(&wanted) {
+                return;
+            }
+        }
+    }
+
+    /// Whatever was told by now, without what ends the reading.
+    async fn all(mut self) -> Vec<Value> {
+        self.session.send(Update::Text("over".into()));
+        self.until(|message| message["content"]["text"] == "over")
+            .await;
+        self.seen.pop();
+        self.seen
+    }
+
+    /// Resolves when everything before it was shown.
+    fn shown(&self) -> oneshot::Receiver<()> {
+        let (sender, shown) = oneshot::channel();
+        self.session.send(Update::Shown(sender));
+        shown
+    }
+
+    fn start(&self) -> TerminalOutput {
+        let output = TerminalOutput::new();
+        self.session.send(Update::Call {
+            call_id: "call-1".into(),
+            presentation: Box::new(CallPresentation {
+                kind: ToolCallKind::Execute,
+                title: "serve".into(),
+                description: Some("Serves".into()),
+                locations: Vec::new(),
+                label: None,
+                terminal: Some(TerminalPresentation {
+                    cwd: "/work".into(),
+                    output: output.clone(),
+                    notice: None,
+                }),
+                arguments: json!({"command": "serve"}),
+            }),
+        });
+        self.session.send(Update::CallStarted {
+            call_id: "call-1".into(),
+        });
+        output
+    }
+
+    fn goes_on(&self) {
+        self.session.send(Update::CallEnded {
+            call_id: "call-1".into(),
+            presentation: Box::new(ResultPresentation {
+                succeeded: true,
+                body: ResultBody::Text("runs in the background".into()),
+                goes_on: true,
+                ..ended(None)
+            }),
+        });
+    }
+
+    fn end(&self, presentation: ResultPresentation) {
+        self.session.send(Update::TerminalEnded {
+            call_id: "call-1".into(),
+            presentation: Box::new(presentation),
+        });
+    }
+
+    fn state(&self, state: TerminalState) {
+        self.session.send(Update::TerminalState {
+            call_id: "call-1".into(),
+            state,
+        });
+    }
+}
+
+fn ended(exit: Option<Exit>) -> ResultPresentation {
+    ResultPresentation {
+        succeeded: exit == Some(Exit::Code(0)),
+        exit,
+        circumstances: Circumstances::default(),
+        body: ResultBody::Console("up\ndown\n".into()),
+        image: None,
+        goes_on: false,
+    }
+}
+
+fn cards(hears_states: bool) -> Dialect {
+    Dialect {
+        capability: Capability::Output,
+        signals_as_codes: false,
+        hears_states,
+    }
+}
+
+fn update(fields: &Value) -> Value {
+    let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "call-1"});
+    let own = update.as_object_mut().unwrap();
+    own.extend(fields.as_object().unwrap().clone());
+    update
+}
+
+fn printed(data: &str) -> Value {
+    update(&json!({"_meta": {"terminal_output": {"terminal_id": "terminal-call-1", "data": data}}}))
+}
+
+fn is_printed(text: &'static str) -> impl Fn(&Value) -> bool {
+    move |message| message["_meta"]["terminal_output"]["data"] == text
+}
+
+#[tokio::test]
+async fn a_card_in_the_background_goes_on_after_its_call_and_ends_once() {
+    let mut stage = Stage::open(cards(false));
+    let output = stage.start();
+    output.push(b"up\r\n");
+    stage.until(is_printed("up\r\n")).await;
+    stage.goes_on();
+    // The turn's end waits for nothing that the background may still print.
+    stage.shown().await.unwrap();
+    output.push(b"down\r\n");
+    stage.until(is_printed("down\r\n")).await;
+    output.push(b"last\r\n");
+    output.finish();
+    stage.end(ResultPresentation {
+        circumstances: Circumstances {
+            timed_out: false,
+            left_running: true,
+        },
+        ..ended(Some(Exit::Signal("SIGTERM".into())))
+    });
+    stage.end(ended(Some(Exit::Code(0))));
+
+    let told = stage.all().await;
+    assert_eq!(
+        told[1..],
+        [
+            update(&json!({"status": "in_progress"})),
+            printed("up\r\n"),
+            update(&json!({"status": "completed", "_meta": {"placard": {"background": true}}})),
+            printed("down\r\n"),
+            printed("last\r\n"),
+            update(&json!({
+                "_meta": {
+                    "terminal_exit": {"terminal_id": "terminal-call-1", "exit_code": null, "signal": "SIGTERM"},
+                    "placard": {"left_running": true},
+                },
+            })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn without_cards_a_background_call_is_words_first_and_its_output_at_the_end() {
+    let stage = Stage::open(Dialect::plain());
+    let output = stage.start();
+    output.push(b"up\r\n");
+    stage.goes_on();
+    stage.state(TerminalState::Waiting);
+    stage.shown().await.unwrap();
+    output.finish();
+    stage.end(ended(Some(Exit::Code(0))));
+
+    let text = |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
+    let told = stage.all().await;
+    assert_eq!(
+        told[1..],
+        [
+            update(&json!({"status": "in_progress"})),
+            update(&json!({
+                "status": "completed",
+                "content": [text("Serves"), text("runs in the background")],
+            })),
+            update(&json!({"content": [text("Serves"), text("```console\nup\ndown\n```")]})),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn only_who_asked_hears_that_a_command_waits_and_only_while_it_runs() {
+    let states = async |dialect| {
+        let stage = Stage::open(dialect);
+        let output = stage.start();
+        stage.state(TerminalState::Waiting);
+        stage.state(TerminalState::Running);
+        output.finish();
+        stage.session.send(Update::CallEnded {
+            call_id: "call-1".into(),
+            presentation: Box::new(ended(Some(Exit::Code(0)))),
+        });
+        stage.state(TerminalState::Waiting);
+        let told = stage.all().await;
+        told.into_iter()
+            .filter(|message| message["method"] == "_placard/terminal_state")
+            .map(|message| message["params"].clone())
+            .collect::<Vec<_>>()
+    };
+    let state =
+        |word: &str| json!({"sessionId": "s", "terminalId": "terminal-call-1", "state": word});
+    assert_eq!(
+        states(cards(true)).await,
+        [state("waiting"), state("running")]
+    );
+    assert_eq!(states(cards(false)).await, [] as [Value; 0]);
+}
