@@ -10,21 +10,15 @@ use tokio::time::Instant;
 use crate::delivery::{AgentNews, Delivery, Next};
 use crate::envelope::{AgentPhase, AgentState};
 use crate::frame::{Frame, Id, Kind, error_line, result_line};
+use crate::greeting::{PageAbilities, initialize_params};
 use crate::ids::{Asker, OpenRequests, PageId};
 use crate::reading::Unreadable;
 use crate::spool::{Direction, Spool, Spooled};
+use crate::typed::without_typed;
 
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INTERNAL_ERROR: i32 = -32603;
-
-/// What the client side offers to every agent.
-const INITIALIZE: &str = concat!(
-    r#"{"protocolVersion":1,"clientInfo":{"name":"placard","title":"Placard","version":""#,
-    env!("CARGO_PKG_VERSION"),
-    r#""},"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false,"#,
-    r#""_meta":{"terminal_output":true,"terminal_output_delta":true}}}"#
-);
 
 /// The way to the agent of one life: lines for its input.
 pub(crate) type Link = mpsc::Sender<String>;
@@ -69,6 +63,7 @@ impl End {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     cwd: String,
+    abilities: PageAbilities,
     spool: Spool,
     requests: OpenRequests,
     /// Requests of the agent without an answer, by the key of their id.
@@ -84,7 +79,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// An exchange whose agent is about to start.
-    pub(crate) fn new(cwd: String, spool: Spool, name: String) -> Self {
+    pub(crate) fn new(cwd: String, abilities: PageAbilities, spool: Spool, name: String) -> Self {
         let state = AgentState {
             state: AgentPhase::Starting,
             name,
@@ -92,6 +87,7 @@ impl Exchange {
         };
         Self {
             cwd,
+            abilities,
             spool,
             requests: OpenRequests::default(),
             questions: BTreeMap::new(),
@@ -248,7 +244,8 @@ impl Exchange {
             }
             Kind::Other => return None,
         };
-        self.spool(t, Direction::ToAgent, Some(owner), line.clone());
+        let kept = without_typed(frame, line.clone());
+        self.spool(t, Direction::ToAgent, Some(owner), kept);
         Some(line)
     }
 
@@ -275,9 +272,9 @@ impl Exchange {
     pub(crate) fn begin(&mut self, to_agent: Link, t: u64) -> String {
         self.link = Some(to_agent);
         let number = self.requests.issue(Asker::Hub);
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{number},"method":"initialize","params":{INITIALIZE}}}"#
-        );
+        let params = initialize_params(self.abilities);
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"initialize","params":{params}}}"#);
         self.spool(t, Direction::ToAgent, None, line.clone());
         line
     }

@@ -10,6 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::envelope::AgentState;
 use crate::exchange::Exchange;
+use crate::greeting::PageAbilities;
 use crate::life::live;
 use crate::page::Page;
 use crate::source::AgentSource;
@@ -26,6 +27,8 @@ pub struct HubSettings {
     pub source: AgentSource,
     /// The folder to offer for a new session: absolute. Where its name is not UTF-8 the nearest one above is offered.
     pub cwd: PathBuf,
+    /// What the agent is told of the pages.
+    pub abilities: PageAbilities,
     /// Where the spool's unlinked file is made.
     pub spool_folder: PathBuf,
     /// An agent that has not answered `initialize` for so long is ended.
@@ -37,7 +40,7 @@ pub struct HubSettings {
 }
 
 impl HubSettings {
-    /// The usual settings: 20 s for `initialize`, the system's clock, no tap.
+    /// The usual settings: pages that only draw, 20 s for `initialize`, the system's clock, no tap.
     pub fn new(
         source: AgentSource,
         cwd: impl Into<PathBuf>,
@@ -46,6 +49,7 @@ impl HubSettings {
         Self {
             source,
             cwd: cwd.into(),
+            abilities: PageAbilities::default(),
             spool_folder: spool_folder.into(),
             initialize_limit: Duration::from_secs(20),
             clock: SystemTime::now,
@@ -111,7 +115,12 @@ impl Hub {
         let spool = Spool::new(&settings.spool_folder, SPOOL_MEMORY);
         let cwd = offered(&settings.cwd);
         let shared = Arc::new(Shared {
-            exchange: Mutex::new(Exchange::new(cwd, spool, settings.source.name())),
+            exchange: Mutex::new(Exchange::new(
+                cwd,
+                settings.abilities,
+                spool,
+                settings.source.name(),
+            )),
             restart: Notify::new(),
             changed: Notify::new(),
             source: settings.source,

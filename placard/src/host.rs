@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_client::{AgentCommand, AgentSource, Hub, HubSettings, WireTap};
+use acp_client::{AgentCommand, AgentSource, Hub, HubSettings, PageAbilities, WireTap};
 use agent_core::{Agent, Surroundings};
 use tokio::time::timeout;
 
@@ -35,6 +35,7 @@ impl Host {
     pub(crate) fn start(
         arguments: &HostArguments,
         surroundings: Surroundings,
+        abilities: PageAbilities,
         tap: WireTap,
     ) -> Result<Self, ProgramError> {
         let cwd = folder(arguments.cwd.as_deref())?;
@@ -56,6 +57,7 @@ impl Host {
             }
         };
         let mut settings = HubSettings::new(source, &cwd, spool);
+        settings.abilities = abilities;
         settings.tap = tap;
         Ok(Self {
             hub: Hub::start(settings),

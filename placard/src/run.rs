@@ -20,7 +20,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use acp_client::WireTap;
+use acp_client::{PageAbilities, WireTap};
 use agent_core::{Environment, Surroundings};
 
 use crate::arguments::RunArguments;
@@ -59,7 +59,7 @@ pub(crate) async fn prompt(
     } else {
         (WireTap::default(), Some(Painting::new(ink)))
     };
-    let host = Host::start(&arguments.host, surroundings, tap)?;
+    let host = Host::start(&arguments.host, surroundings, PageAbilities::default(), tap)?;
     let conversation = Conversation::new(host.hub.attach(0));
     let asked = TurnStop::default();
     let turn = Turn::new(

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_client::WireTap;
+use acp_client::{PageAbilities, WireTap};
 use agent_core::Surroundings;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,12 @@ pub(crate) async fn serve(
         .await
         .map_err(in_use)?;
     let port = listener.local_addr().map_err(in_use)?.port();
-    let host = Host::start(&arguments.host, surroundings, WireTap::default())?;
+    let host = Host::start(
+        &arguments.host,
+        surroundings,
+        PageAbilities::of_the_chat(),
+        WireTap::default(),
+    )?;
     let (door, token) = Door::new(port);
     let closing = CancellationToken::new();
     let server = axum::serve(listener, routes::router(host.hub.clone(), Arc::new(door)))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acp_client::{AgentSource, Hub, HubSettings};
+use acp_client::{AgentSource, Hub, HubSettings, PageAbilities};
 use agent_core::Agent;
 use tauri::async_runtime::{block_on, spawn};
 use tauri::{AppHandle, Manager, RunEvent};
@@ -27,7 +27,8 @@ pub fn run() -> Result<(), DesktopError> {
     agent_core::logging::start(around.agent.environment.get("PLACARD_LOG"));
 
     let agent = Agent::new(around.agent);
-    let settings = HubSettings::new(embedded(agent.clone()), around.cwd, around.cache);
+    let mut settings = HubSettings::new(embedded(agent.clone()), around.cwd, around.cache);
+    settings.abilities = PageAbilities::of_the_chat();
     let app = tauri::Builder::default()
         .invoke_handler(tauri::generate_handler![page::hub_attach, page::hub_send])
         .setup(move |app| {
