@@ -20,7 +20,9 @@ export class AcpClient {
   initialize(): Promise<Json> {
     return this.#request('initialize', {
       protocolVersion: 1,
-      clientCapabilities: { _meta: { terminal_output: true, terminal_output_delta: true } },
+      clientCapabilities: {
+        _meta: { terminal_output: true, terminal_output_delta: true, placard: { terminal_input: true } },
+      },
       clientInfo: { name: 'placard-window', title: 'Placard', version: '0.1.0' },
     });
   }
@@ -53,6 +55,21 @@ export class AcpClient {
   /** False when the answer did not go out. */
   choose(permission: Permission, option: PermissionOption): boolean {
     return this.#answer(permission.requestId, { outcome: 'selected', optionId: option.optionId });
+  }
+
+  /** Types into the terminal of a running command. Rejected with the agent's words when that was not possible. */
+  async typeInto(session: Session, terminalId: string, data: string): Promise<void> {
+    await this.#request('_placard/terminal_input', { sessionId: session.id, terminalId, data });
+  }
+
+  /** Says that nothing more will be typed. */
+  async endInput(session: Session, terminalId: string): Promise<void> {
+    await this.#request('_placard/terminal_input', { sessionId: session.id, terminalId, eof: true });
+  }
+
+  /** Ends one command; its turn goes on. */
+  async stopCommand(session: Session, terminalId: string): Promise<void> {
+    await this.#request('_placard/terminal_stop', { sessionId: session.id, terminalId });
   }
 
   /** Answers a request of the agent by an error. */

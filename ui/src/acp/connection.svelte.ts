@@ -1,6 +1,7 @@
 import type { AgentState, Frame } from '../hub/envelope';
 import type { Permission } from './permission.svelte';
 import { promptText, Session } from './session.svelte';
+import { NOTHING_OFFERED, terminalOffers, type TerminalOffers } from './terminal_offers';
 import { errorWords, idKey, readRpc, recordIn, recordsIn, textIn, type Json, type RpcId } from './wire';
 
 /** A request of the agent that this page answers by itself, because no person can. */
@@ -29,6 +30,8 @@ export class Connection {
   sessions = $state<Session[]>([]);
   agent = $state.raw<AgentState>({ state: 'starting', name: '', message: '' });
   identity = $state.raw<AgentIdentity>({ name: '', version: '' });
+  /** What the agent lets a person do with one running command. */
+  offers = $state.raw<TerminalOffers>(NOTHING_OFFERED);
   /** The folder to offer for a new session. */
   cwd = $state('');
   /** Why the last session could not be opened. */
@@ -108,12 +111,11 @@ export class Connection {
 
   #clientAsked(frame: Frame, id: RpcId, method: string, params: Json): void {
     const key = idKey(id);
+    // The hub greets every agent that it starts: what an earlier one held is gone.
+    if (method === 'initialize' && !frame.own && frame.n > 0) this.#agentGone(frame.t);
     (frame.own ? this.#own : this.#foreign).set(key, { method, params });
     const sessionId = textIn(params, 'sessionId');
-    if (method === 'initialize' && !frame.own && frame.n > 0) {
-      // The hub greets every agent that it starts: what an earlier one held is gone.
-      this.#agentGone(frame.t);
-    } else if (method === 'session/prompt' && sessionId !== undefined) {
+    if (method === 'session/prompt' && sessionId !== undefined) {
       const session = this.#ensure(sessionId);
       if (session.turn === null) session.beginTurn((frame.own ? 'own ' : 'foreign ') + key, params, frame.t);
     } else if (method === 'session/load' && sessionId !== undefined) {
@@ -171,6 +173,7 @@ export class Connection {
     const sessionId = textIn(params, 'sessionId') ?? textIn(result, 'sessionId');
     switch (method) {
       case 'initialize': {
+        this.offers = terminalOffers(result);
         const info = recordIn(result, 'agentInfo');
         if (info === undefined) return;
         this.identity = {

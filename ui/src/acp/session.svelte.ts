@@ -49,8 +49,8 @@ export class Session {
   failed = $state(false);
   /** The agent process that held the session is gone. */
   closed = $state(false);
-  /** Calls without a result. */
-  openCalls = $state.raw<readonly Call[]>([]);
+  /** Calls without a result, and those whose command goes on after it. */
+  liveCalls = $state.raw<readonly Call[]>([]);
   readonly board = new CardBoard();
   /** A plain list under a counter: ten thousand entries are not worth a signal each. */
   #entries: Entry[] = [];
@@ -80,7 +80,7 @@ export class Session {
   }
 
   get runningCalls(): Call[] {
-    return this.openCalls.filter((call) => call.card !== null && call.isRunning(call.card));
+    return this.liveCalls.filter((call) => call.card !== null && call.isRunning(call.card));
   }
 
   /** Takes what `session/new`, `load` or `resume` answered. */
@@ -124,6 +124,7 @@ export class Session {
   /** The agent's process is gone, and with it the session's turn. */
   close(now: number): void {
     if (this.turn !== null) this.failed = true;
+    this.board.endAll(now);
     this.#closeTurn(now);
     this.closed = true;
   }
@@ -188,7 +189,7 @@ export class Session {
   #closeTurn(now: number): void {
     this.turn = null;
     this.board.endTurn(now);
-    this.openCalls = [];
+    this.liveCalls = this.liveCalls.filter((call) => call.isLive);
     for (const permission of this.openPermissions) permission.settle(null);
     this.lastActivity = now;
   }
@@ -227,8 +228,8 @@ export class Session {
     if (applied === null) return null;
     const { call, isNew } = applied;
     if (isNew) this.#push({ kind: 'call', key: this.#key(), call });
-    if (call.isOpen !== this.openCalls.includes(call)) {
-      this.openCalls = call.isOpen ? [...this.openCalls, call] : this.openCalls.filter((other) => other !== call);
+    if (call.isLive !== this.liveCalls.includes(call)) {
+      this.liveCalls = call.isLive ? [...this.liveCalls, call] : this.liveCalls.filter((other) => other !== call);
     }
     return call;
   }

@@ -56,9 +56,8 @@ export class CardBoard {
   /** `_placard/terminal_state`: what our own agent knows beyond the convention. */
   terminalState(terminalId: string, state: string): void {
     const card = this.#byTerminal.get(terminalId);
-    if (card === undefined) return;
+    if (card === undefined || card.exit !== null) return;
     card.waiting = state === 'waiting';
-    card.leftRunning = state === 'running' && !card.call.isOpen;
   }
 
   /** The turn is over: what has no result will, as far as is known, get none (rule R9). */
@@ -67,6 +66,16 @@ export class CardBoard {
       if (!call.isOpen) continue;
       call.noResult = true;
       call.endedAt ??= now;
+    }
+  }
+
+  /** The agent is gone, and with it what it left running. */
+  endAll(now: number): void {
+    this.endTurn(now);
+    for (const card of this.cards) {
+      if (!card.goesOn) continue;
+      card.waiting = false;
+      card.endedAt = now;
     }
   }
 
@@ -194,6 +203,9 @@ export class CardBoard {
     if (ours !== undefined && call.card !== null) {
       if (ours['timed_out'] === true) call.card.timedOut = true;
       if (ours['left_running'] === true) call.card.leftRunning = true;
+      if (ours['background'] === true) call.card.background = true;
+      call.card.label = wordsIn(ours, 'label') ?? call.card.label;
+      call.card.notice = wordsIn(ours, 'notice') ?? call.card.notice;
     }
   }
 

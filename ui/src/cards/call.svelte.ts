@@ -18,6 +18,12 @@ export class Card {
   cwd = $state<string | null>(null);
   exit = $state.raw<Exit | null>(null);
   waiting = $state(false);
+  /** Its call was over when it was started: output and exit come later. */
+  background = $state(false);
+  /** What its command certainly is, in a few words: such a card is drawn small. */
+  label = $state<string | null>(null);
+  /** What the person should know of how it runs. */
+  notice = $state<string | null>(null);
   timedOut = $state(false);
   leftRunning = $state(false);
   endedAt = $state<number | null>(null);
@@ -61,6 +67,11 @@ export class Card {
 
   get hasOutput(): boolean {
     return this.outputVersion > 0 && this.output.length > 0;
+  }
+
+  /** Its command goes on though its call is over. */
+  get goesOn(): boolean {
+    return this.background && this.exit === null && this.endedAt === null;
   }
 
   get lastLine(): string {
@@ -113,7 +124,7 @@ export class Call {
   }
 
   get description(): string {
-    const said = sortContent(this.content).description;
+    const said = sortContent(this.content).description.filter((text) => text !== this.card?.notice);
     if (said.length > 0) return said.join(' ');
     const title = this.title?.includes(this.command) === true ? null : this.title;
     return descriptionOfRawInput(this.rawInput) ?? title ?? '';
@@ -123,17 +134,23 @@ export class Call {
     return !this.noResult && (this.status === 'pending' || this.status === 'in_progress');
   }
 
+  /** Something of it runs or may still run. */
+  get isLive(): boolean {
+    return this.isOpen || this.cards.some((card) => card.goesOn);
+  }
+
   get asks(): boolean {
     return this.permission?.isOpen === true;
   }
 
   /** Whether its command runs now, as far as is known. */
   isRunning(card: Card | null): boolean {
-    return card?.exit == null && this.isOpen && !this.asks;
+    return card?.exit == null && (this.isOpen || card?.goesOn === true) && !this.asks;
   }
 
   pill(card: Card | null, now: number): Pill {
-    const end = card?.endedAt ?? this.endedAt ?? now;
+    const goesOn = card?.goesOn === true;
+    const end = card?.endedAt ?? (goesOn ? now : (this.endedAt ?? now));
     return pill({
       asks: this.asks,
       refused: this.permission?.wasRefused === true,
@@ -141,6 +158,7 @@ export class Call {
       exit: card?.exit ?? null,
       noResult: this.noResult,
       waiting: card?.waiting ?? false,
+      goesOn,
       timedOut: card?.timedOut ?? false,
       leftRunning: card?.leftRunning ?? false,
       elapsed: Math.max(0, end - this.startedAt),

@@ -8,6 +8,7 @@ const RUNNING: PillFacts = {
   exit: null,
   noResult: false,
   waiting: false,
+  goesOn: false,
   timedOut: false,
   leftRunning: false,
   elapsed: 12_400,
@@ -17,6 +18,12 @@ describe('the words of the pill', () => {
   const cases: [string, Partial<PillFacts>, { state: string; tone: string; words: string }][] = [
     ['a running command', {}, { state: 'running', tone: 'run', words: 'running · 12 s' }],
     ['one that waits for input', { waiting: true }, { state: 'waiting', tone: 'ask', words: 'waiting for input' }],
+    ['one that goes on in the background', { status: 'completed', goesOn: true }, { state: 'running', tone: 'run', words: 'running · 12 s' }],
+    [
+      'one in the background that waits for input',
+      { status: 'completed', goesOn: true, waiting: true },
+      { state: 'waiting', tone: 'ask', words: 'waiting for input' },
+    ],
     ['one that waits for leave', { asks: true, status: 'pending' }, { state: 'asks', tone: 'ask', words: 'asks' }],
     [
       'success',

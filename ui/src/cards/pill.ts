@@ -29,6 +29,8 @@ export interface PillFacts {
   /** The turn is over and the call never got a result (rule R9). */
   noResult: boolean;
   waiting: boolean;
+  /** The call is over, and its command goes on in the background. */
+  goesOn: boolean;
   timedOut: boolean;
   leftRunning: boolean;
   /** Milliseconds from its start to its end, or to now. */
@@ -62,7 +64,7 @@ export function pill(facts: PillFacts): Pill {
   if (exit === null) {
     if (facts.asks) return { state: 'asks', tone: 'ask', words: 'asks' };
     if (facts.leftRunning) return { state: 'left-running', tone: 'plain', words: 'left running' };
-    if (isClosed(status)) {
+    if (isClosed(status) && !facts.goesOn) {
       return facts.refused
         ? { state: 'refused', tone: 'plain', words: 'refused' }
         : { state: 'ended', tone: 'plain', words: 'ended · no exit code' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { composerKey, permissionKey } from './keys';
+import { composerKey, permissionKey, terminalKey } from './keys';
 
 const PLAIN = { key: 'Enter', keyCode: 13, isComposing: false, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
 
@@ -18,6 +18,24 @@ describe('keys of the composer', () => {
     ['a letter is text', { key: 'a', keyCode: 65 }, 'text'],
   ] as const)('%s', (_name, event, meaning) => {
     expect(composerKey({ ...PLAIN, ...event })).toBe(meaning);
+  });
+});
+
+describe('keys of the field for typing into a command', () => {
+  const CONTROL = { ctrlKey: true, keyCode: 0 };
+  it.each([
+    ['Enter sends the line', {}, false, 'line'],
+    ['Enter of an input method is its own', { keyCode: 229 }, false, 'text'],
+    ['Ctrl D ends the input', { ...CONTROL, key: 'd' }, false, 'end'],
+    ['Ctrl C interrupts', { ...CONTROL, key: 'c' }, false, 'interrupt'],
+    ['Ctrl C with a selection copies', { ...CONTROL, key: 'c' }, true, 'text'],
+    ['Ctrl Shift C is not the terminal\'s', { ...CONTROL, key: 'c', shiftKey: true }, false, 'text'],
+    ['Ctrl V pastes', { ...CONTROL, key: 'v' }, false, 'text'],
+    ['Escape leaves', { key: 'Escape', keyCode: 27 }, false, 'leave'],
+    ['Tab goes on', { key: 'Tab', keyCode: 9 }, false, 'text'],
+    ['d is a letter', { key: 'd', keyCode: 68 }, false, 'text'],
+  ] as const)('%s', (_name, event, selected, meaning) => {
+    expect(terminalKey({ ...PLAIN, ...event }, selected)).toBe(meaning);
   });
 });
 

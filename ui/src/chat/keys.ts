@@ -20,6 +20,19 @@ export function composerKey(event: Key): ComposerKey {
   return 'text';
 }
 
+/** What a key in the field for typing into a command means. */
+export type TerminalKey = 'line' | 'end' | 'interrupt' | 'leave' | 'text';
+
+/** As in a terminal; but Control C copies what is selected in the field. */
+export function terminalKey(event: Key, hasSelection: boolean): TerminalKey {
+  if (event.isComposing || event.keyCode === 229) return 'text';
+  if (event.key === 'Escape') return 'leave';
+  if (event.key === 'Enter' && !event.altKey && !event.ctrlKey && !event.metaKey) return 'line';
+  if (!event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return 'text';
+  if (event.key === 'd') return 'end';
+  return event.key === 'c' && !hasSelection ? 'interrupt' : 'text';
+}
+
 /** Which option of a question a key chooses, by its kind; null for keys that mean nothing to it. */
 export function permissionKey(event: Key): 'allow_once' | 'allow_always' | 'reject_once' | null {
   if (event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey || event.altKey) return null;

@@ -141,6 +141,21 @@ export class Desk implements LinkHost {
     return went;
   }
 
+  /** Types into a command of the session on screen. Rejected with words for the person when it did not arrive. */
+  async typeInto(terminalId: string, data: string): Promise<void> {
+    if (this.session !== null) await this.#client.typeInto(this.session, terminalId, data);
+  }
+
+  /** Says to such a command that nothing more will be typed. */
+  async endInput(terminalId: string): Promise<void> {
+    if (this.session !== null) await this.#client.endInput(this.session, terminalId);
+  }
+
+  /** Ends one command and nothing else. */
+  async stopCommand(terminalId: string): Promise<void> {
+    if (this.session !== null) await this.#client.stopCommand(this.session, terminalId);
+  }
+
   restartAgent(): void {
     this.#link.restartAgent();
   }

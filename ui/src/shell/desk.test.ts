@@ -69,7 +69,7 @@ describe('the desk', () => {
         'initialize',
         {
           protocolVersion: 1,
-          clientCapabilities: { _meta: { terminal_output: true, terminal_output_delta: true } },
+          clientCapabilities: { _meta: { terminal_output: true, terminal_output_delta: true, placard: { terminal_input: true } } },
           clientInfo: { name: 'placard-window', title: 'Placard', version: '0.1.0' },
         },
       ],
