@@ -216,7 +216,7 @@ impl Sessions {
         let (session, call_id, act) = request.read()?;
         let session = self.session(&session)?;
         match act {
-            Act::Type(input) => session.type_into(&call_id, input),
+            Act::Type(input) => session.type_into(&call_id, &input),
             Act::Stop => session.stop_command(&call_id),
         }
         .map(|()| json!({}))

@@ -178,8 +178,8 @@ async fn a_card_in_the_background_goes_on_after_its_call_and_ends_once() {
     output.finish();
     stage.end(ResultPresentation {
         circumstances: Circumstances {
-            timed_out: false,
             left_running: true,
+            ..Circumstances::default()
         },
         ..ended(Some(Exit::Signal("SIGTERM".into())))
     });
