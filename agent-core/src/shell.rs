@@ -3,6 +3,7 @@
 //! [`Command`](command::Command) runs one; its bytes go to a [`TerminalOutput`](terminal::TerminalOutput), which paces
 //! what a card shows live and keeps what the model reads; [`Exit`](exit::Exit) is how it truly ended.
 
+pub mod classify;
 pub mod command;
 pub mod control;
 pub mod environment;
@@ -12,4 +13,5 @@ pub mod left;
 pub mod running;
 mod stray;
 pub mod supervisor;
+pub mod syntax;
 pub mod terminal;
