@@ -2,14 +2,14 @@
 //!
 //! Everything is decided from what was heard and its time; the text comes back as strings for whoever prints them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 use terminal_card::{Board, Card, CardStatus, Change, ChangeKind, Note};
 
 use super::ink::{CardInk, Tone, ends_line};
 pub(crate) use super::ink::{Ink, harmless};
-use super::words::closing_words;
+use super::words::{Fact, closing_words};
 
 /// What is written so far, as far as the rest depends on it.
 #[derive(Debug)]
@@ -19,8 +19,7 @@ pub(crate) struct Painting {
     board: Board,
     cards: HashMap<CardKey, Painted>,
     calls: Vec<OtherCall>,
-    refused: HashSet<String>,
-    timed_out: HashSet<String>,
+    facts: HashMap<String, Vec<Fact>>,
     block: Block,
     at_line_start: bool,
 }
@@ -64,8 +63,7 @@ impl Painting {
             board: Board::new(),
             cards: HashMap::new(),
             calls: Vec::new(),
-            refused: HashSet::new(),
-            timed_out: HashSet::new(),
+            facts: HashMap::new(),
             block: Block::Nothing,
             at_line_start: true,
         }
@@ -77,9 +75,7 @@ impl Painting {
             Some("agent_message_chunk") => self.text(update),
             Some("tool_call" | "tool_call_update") => {
                 let call = update["toolCallId"].as_str().unwrap_or_default();
-                if update["_meta"]["placard"]["timed_out"] == true {
-                    self.timed_out.insert(call.to_owned());
-                }
+                self.learn(call, &update["_meta"]["placard"]);
                 let changes = self.board.apply(session, update);
                 self.changed(session, &changes, t);
                 if self.board.cards_of_call(session, call).next().is_none() {
@@ -117,7 +113,23 @@ impl Painting {
 
     /// The person, or their rule, has refused a call.
     pub(crate) fn refused(&mut self, call: &str) {
-        self.refused.insert(call.to_owned());
+        self.facts
+            .entry(call.to_owned())
+            .or_default()
+            .push(Fact::Refused);
+    }
+
+    fn facts_of(&self, call: &str) -> &[Fact] {
+        self.facts.get(call).map_or(&[], Vec::as_slice)
+    }
+
+    /// What our own agent says of a call beside the convention.
+    fn learn(&mut self, call: &str, ours: &Value) {
+        let facts = Fact::NAMED
+            .into_iter()
+            .filter(|(name, _)| ours[name] == true)
+            .map(|(_, fact)| fact);
+        self.facts.entry(call.to_owned()).or_default().extend(facts);
     }
 
     /// The turn ended at `t`: what to print.
@@ -269,15 +281,12 @@ impl Painting {
         let Some(card) = self.card(session, key) else {
             return;
         };
-        let (refused, timed_out) = (
-            self.refused.contains(&key.0),
-            self.timed_out.contains(&key.0),
-        );
+        let facts = self.facts_of(&key.0);
         let Some(painted) = self.cards.get(key) else {
             return;
         };
         let elapsed = t.saturating_sub(painted.started);
-        let (tone, words) = closing_words(card, refused, timed_out, elapsed);
+        let (tone, words) = closing_words(card, facts, elapsed);
         let found = card
             .notes
             .contains(&Note::NotStreamed)
@@ -305,6 +314,7 @@ impl Painting {
                 over: false,
             });
         }
+        let refused = self.facts_of(id).contains(&Fact::Refused);
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else {
             return;
         };
@@ -313,7 +323,7 @@ impl Painting {
         }
         let end = match update["status"].as_str() {
             Some("completed") => "",
-            Some("failed") if self.refused.contains(id) => " · refused",
+            Some("failed") if refused => " · refused",
             Some("failed") => " · failed",
             _ => return,
         };

@@ -175,3 +175,27 @@ fn what_never_ended_is_told_at_the_turns_end() {
         "$ sleep 9\n  /work\nhalf a line\nno result\n"
     );
 }
+
+#[test]
+fn what_still_runs_in_the_background_or_was_left_is_told() {
+    let ours = |mut update: Value, name: &str| {
+        update["_meta"]["placard"] = json!({ name: true });
+        update
+    };
+    let started =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"});
+    let updates = [
+        (0, opens("c", "serve")),
+        (1, ours(started, "background")),
+        (2, prints("c", "up\r\n")),
+        (3, opens("d", "sleep 9 &")),
+        (
+            4,
+            ours(exits("d", "completed", Some(0), None), "left_running"),
+        ),
+    ];
+    assert_eq!(
+        drawn(Ink::Plain, &updates),
+        "$ serve\n  /work\nup\n\n$ sleep 9 &\n  /work\nok · 0.0 s · left running, ended with this program\n\n… $ serve\nwas running in the background · ended with this program\n"
+    );
+}
