@@ -10,6 +10,7 @@ pub mod exit;
 pub mod handle;
 pub mod left;
 pub mod running;
+pub mod sandbox;
 mod stray;
 pub mod supervisor;
 pub mod terminal;
