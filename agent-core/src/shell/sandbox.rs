@@ -5,13 +5,18 @@
 //! of it can leave.
 
 mod enforce;
+mod policy;
 mod stored_path;
+mod support;
+mod worktree;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use enforce::apply;
+pub use policy::{SandboxConfig, policy};
+pub use support::{Support, notice};
 
 /// How far a command may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,10 +42,11 @@ impl Level {
 }
 
 /// What keeps a command to its sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// The kernel's own Landlock and seccomp: nothing to install, and nothing between the command and its folders.
+    #[default]
     Landlock,
     /// The program `bwrap`: mounts of the command's own, and a network of its own where it shall have none.
     Bubblewrap,
@@ -59,6 +65,11 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// What enforces it.
     pub engine: Engine,
+    /// The program that does it, where one does and was found.
+    #[serde(with = "stored_path::perhaps")]
+    pub bubblewrap: Option<PathBuf>,
+    /// No level was asked for, and this system cannot enforce the usual one: commands run without. The card says so.
+    pub given_up: bool,
 }
 
 /// Why a command's sandbox could not be put up. The command does not run then.

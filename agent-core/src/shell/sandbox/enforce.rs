@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
-    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, LandlockStatus,
+    PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _,
+    RulesetStatus, Scope,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -27,6 +28,24 @@ pub(crate) fn apply(sandbox: &Sandbox) -> Result<(), SandboxError> {
         seccompiler::apply_filter(&network_filter()?)?;
     }
     Ok(())
+}
+
+/// Restricts this thread on trial: the version of Landlock where there is one, and whether there is a filter of calls.
+pub(super) fn try_out() -> (Option<u32>, bool) {
+    let restricted = Ruleset::default()
+        .handle_access(AccessFs::from_write(NEWEST))
+        .and_then(Ruleset::create)
+        .and_then(RulesetCreated::restrict_self);
+    let landlock = restricted.ok().and_then(|status| match status.landlock {
+        LandlockStatus::Available {
+            kernel_abi: Some(newer),
+            ..
+        } => u32::try_from(newer).ok(),
+        LandlockStatus::Available { effective_abi, .. } => u32::try_from(effective_abi as i32).ok(),
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
+    });
+    let filter = network_filter().and_then(|filter| Ok(seccompiler::apply_filter(&filter)?));
+    (landlock, filter.is_ok())
 }
 
 fn restrict_files(sandbox: &Sandbox) -> Result<(), SandboxError> {

@@ -54,6 +54,28 @@ pub(super) mod list {
     }
 }
 
+/// For a path that need not be there.
+pub(super) mod perhaps {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Stored;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        path: &Option<PathBuf>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        path.as_deref().map(Stored::from).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<Stored>::deserialize(deserializer)?.map(PathBuf::from))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
@@ -72,12 +94,14 @@ mod tests {
                 "/work/a b".into(),
                 OsStr::from_bytes(b"/work/caf\xe9").into(),
             ],
-            engine: Engine::Landlock,
+            engine: Engine::Bubblewrap,
+            bubblewrap: Some("/usr/bin/bwrap".into()),
+            given_up: false,
         };
         let json = serde_json::to_string(&sandbox).unwrap();
         assert_eq!(
             json,
-            r#"{"level":"workspace-write","network":false,"writable":["/work/a b",[47,119,111,114,107,47,99,97,102,233]],"engine":"landlock"}"#
+            r#"{"level":"workspace-write","network":false,"writable":["/work/a b",[47,119,111,114,107,47,99,97,102,233]],"engine":"bubblewrap","bubblewrap":"/usr/bin/bwrap","given_up":false}"#
         );
         assert_eq!(serde_json::from_str::<Sandbox>(&json).unwrap(), sandbox);
     }
