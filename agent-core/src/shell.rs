@@ -11,6 +11,7 @@ pub mod exit;
 pub mod handle;
 pub mod left;
 pub mod running;
+pub mod sandbox;
 mod stray;
 pub mod supervisor;
 pub mod syntax;

@@ -13,11 +13,12 @@ use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::control::Order;
-use super::environment;
+use super::environment::{self, VariableRules};
 use super::exit::Exit;
 use super::handle::{CommandHandle, CommandState};
 use super::left::{LeftRunning, Supervisor, send};
 use super::running::{Ends, Running};
+use super::sandbox::Sandbox;
 use super::stray;
 use super::supervisor::{PROCESS_NAME, SUPERVISE};
 use super::terminal::{TerminalOutput, TerminalSize};
@@ -34,6 +35,10 @@ pub struct Command {
     pub cwd: PathBuf,
     /// The person's environment; the allow-list is applied here.
     pub environment: Environment,
+    /// What of that environment passes beside the allow-list, or does not.
+    pub variables: VariableRules,
+    /// What the command is kept to; without one it may do what the person may.
+    pub sandbox: Option<Sandbox>,
     /// How long it may run.
     pub time_limit: Option<Duration>,
     /// The size of its terminal.
@@ -124,7 +129,7 @@ impl Command {
     /// Starts the command. It runs once [`Running::finish`] is called, and ends when what this returns is dropped.
     pub async fn start(&self, handle: &CommandHandle) -> Result<Running, CommandError> {
         self.check_folder().await?;
-        let environment = environment::for_command(&self.environment);
+        let environment = environment::for_command(&self.environment, &self.variables);
         let shell = find_shell(&self.environment);
         let (terminal, inner) =
             pty_process::open().map_err(|error| CommandError::Start(error.to_string()))?;
@@ -165,6 +170,7 @@ impl Command {
             &mut control,
             &Order::Run {
                 argv: vec![shell, "-c".to_owned(), self.line.clone()],
+                sandbox: self.sandbox.clone(),
                 keyboard: handle.has_keyboard() && self.prints_to == PrintsTo::Terminal,
             },
         )

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sandbox::Sandbox;
+
 /// Agent to supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
@@ -14,6 +16,8 @@ pub enum Order {
         argv: Vec<String>,
         /// Its standard input is the terminal, where somebody can type. Otherwise it is empty.
         keyboard: bool,
+        /// What the command is kept to.
+        sandbox: Option<Sandbox>,
     },
     /// Tell whether the command waits for input.
     Look,

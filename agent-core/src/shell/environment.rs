@@ -2,7 +2,11 @@
 //!
 //! A list of what to hide forgets the next provider's key; a list of what to pass forgets, at worst, a convenience.
 
+pub mod secret_name;
+
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 
 use crate::surroundings::Environment;
 
@@ -30,16 +34,7 @@ const ALLOWED: &[&str] = &[
     "XDG_DATA_HOME",
     "XDG_DATA_DIRS",
     "XDG_STATE_HOME",
-    // the way out of a company network
-    "http_proxy",
-    "https_proxy",
-    "ftp_proxy",
-    "all_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
+    // certificates of a company network
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
@@ -47,16 +42,28 @@ const ALLOWED: &[&str] = &[
     "REQUESTS_CA_BUNDLE",
     "GIT_SSL_CAINFO",
     "PIP_CERT",
+    // whose work it is
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
     // toolchains
     "CARGO_HOME",
+    "CARGO_TARGET_DIR",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
     "GOPATH",
     "GOROOT",
     "GOBIN",
+    "GOMODCACHE",
+    "GOCACHE",
     "JAVA_HOME",
     "MAVEN_HOME",
     "GRADLE_HOME",
+    "GRADLE_USER_HOME",
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "DOTNET_ROOT",
     "NVM_DIR",
     "NVM_BIN",
     "VOLTA_HOME",
@@ -68,6 +75,8 @@ const ALLOWED: &[&str] = &[
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
     "CONDA_DEFAULT_ENV",
+    "PIP_CACHE_DIR",
+    "UV_CACHE_DIR",
     "RBENV_ROOT",
     "GEM_HOME",
     "GEM_PATH",
@@ -79,25 +88,31 @@ const ALLOWED: &[&str] = &[
     "NIX_SSL_CERT_FILE",
     "PKG_CONFIG_PATH",
     "LD_LIBRARY_PATH",
+    "CCACHE_DIR",
+    "SCCACHE_DIR",
     "MANPATH",
     "INFOPATH",
     // the agent of ssh signs, but gives no key away; without it no remote of git works
     "SSH_AUTH_SOCK",
 ];
 
+/// The way out of a company network. These pass with a password in them too: without it nothing comes through, and a person who
+/// minds removes them.
+const PROXIES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "ftp_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "FTP_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+];
+
 /// Whole families that pass.
 const ALLOWED_PREFIXES: &[&str] = &["LC_"];
-
-/// Parts of names that never pass, whatever list they are on.
-const SECRET_PARTS: &[&str] = &[
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "PRIVATE",
-];
 
 /// What replaces an editor: a command that nobody can answer must fail at once and say why.
 const NO_EDITOR: &str = "sh -c 'echo \"placard: there is no editor here; give the text by an option (git commit -m) or write the file\" >&2; exit 1' sh";
@@ -116,72 +131,109 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_EDITOR", NO_EDITOR),
 ];
 
-/// The environment of a command.
-pub fn for_command(person: &Environment) -> Vec<(OsString, OsString)> {
-    let mut passed: Vec<(OsString, OsString)> = person
-        .iter()
-        .filter(|(name, _)| passes(name))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    passed.extend(
-        FIXED
-            .iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value))),
-    );
-    passed
+/// What a person lets pass beside the allow-list, keeps back, and sets: `[shell.env]` of the configuration.
+///
+/// `Debug` shows no value: a person may have set a secret.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct VariableRules {
+    /// Further names that pass, unless they look like secrets.
+    pub pass: Vec<NamePattern>,
+    /// Names that do not pass, whatever lets them.
+    pub remove: Vec<NamePattern>,
+    /// Variables with these very values. They win over everything else.
+    pub set: BTreeMap<String, String>,
 }
 
-fn passes(name: &OsStr) -> bool {
+impl fmt::Debug for VariableRules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("VariableRules")
+            .field("pass", &self.pass)
+            .field("remove", &self.remove)
+            .field("set", &self.set.keys())
+            .finish()
+    }
+}
+
+/// One name, or all that begin alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamePattern {
+    /// This very name.
+    Name(String),
+    /// Every name that begins so; written with a `*` at its end.
+    Prefix(String),
+}
+
+impl NamePattern {
+    /// Reads `NAME` or `PREFIX_*`; nothing for what no variable can be called.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (beginning, whole) = match text.strip_suffix('*') {
+            Some(beginning) => (beginning, false),
+            None => (text, true),
+        };
+        is_variable_name(beginning).then(|| {
+            let beginning = beginning.to_owned();
+            if whole {
+                Self::Name(beginning)
+            } else {
+                Self::Prefix(beginning)
+            }
+        })
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Self::Name(whole) => name == whole,
+            Self::Prefix(beginning) => name.starts_with(beginning),
+        }
+    }
+}
+
+/// Whether a variable can be called so, and programs find it: letters, digits and `_`, no digit first.
+pub fn is_variable_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.chars().all(fits) && !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty()
+}
+
+/// The environment of a command, by name.
+pub fn for_command(person: &Environment, rules: &VariableRules) -> Vec<(OsString, OsString)> {
+    let passed = person
+        .iter()
+        .filter(|(name, value)| passes(name, value, rules))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let fixed = FIXED
+        .iter()
+        .filter(|(name, _)| !any_fits(&rules.remove, name))
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let set = rules
+        .set
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    // The later of one name counts.
+    let all: BTreeMap<OsString, OsString> = passed.chain(fixed).chain(set).collect();
+    all.into_iter().collect()
+}
+
+/// Whether a variable of the person's reaches a command with its value.
+fn passes(name: &OsStr, value: &OsStr, rules: &VariableRules) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    let upper = name.to_ascii_uppercase();
-    !SECRET_PARTS.iter().any(|part| upper.contains(part))
-        && (ALLOWED.contains(&name)
-            || ALLOWED_PREFIXES
-                .iter()
-                .any(|prefix| name.starts_with(prefix)))
+    let proxy = PROXIES.contains(&name);
+    let wanted = proxy
+        || ALLOWED.contains(&name)
+        || ALLOWED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        || any_fits(&rules.pass, name);
+    let secret = secret_name::looks_like_one(name)
+        || (!proxy && secret_name::address_with_password(&value.to_string_lossy()));
+    wanted && !secret && !any_fits(&rules.remove, name)
+}
+
+fn any_fits(patterns: &[NamePattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.fits(name))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    #[test]
-    fn only_the_listed_pass_and_the_terminal_is_ours() {
-        let person: Environment = [
-            ("PATH", "/bin"),
-            ("HOME", "/home/ada"),
-            ("LC_TIME", "C"),
-            ("https_proxy", "http://proxy:3128"),
-            ("TERM", "dumb"),
-            ("EDITOR", "vim"),
-            ("LD_PRELOAD", "/tmp/x.so"),
-            ("BASH_ENV", "/tmp/rc"),
-            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/bus"),
-            ("XDG_RUNTIME_DIR", "/run/user/1"),
-            ("OPENAI_API_KEY", "k"),
-            ("AWS_SESSION_TOKEN", "t"),
-            ("LC_SECRET_TOKEN", "sneaky"),
-            ("WHATEVER", "w"),
-        ]
-        .into_iter()
-        .collect();
-        let mut expected: Vec<(OsString, OsString)> = [
-            ("HOME", "/home/ada"),
-            ("LC_TIME", "C"),
-            ("PATH", "/bin"),
-            ("https_proxy", "http://proxy:3128"),
-        ]
-        .into_iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
-        expected.extend(
-            FIXED
-                .iter()
-                .map(|(name, value)| (OsString::from(name), OsString::from(value))),
-        );
-        assert_eq!(for_command(&person), expected);
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ use super::{BackgroundEnd, GoesOn, Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
 use crate::session::commands::{CommandEnd, SessionCommand};
 use crate::shell::command::{Cause, Command, CommandError, Ended, PrintsTo};
+use crate::shell::environment::VariableRules;
 use crate::shell::exit::Exit;
 use crate::shell::handle::CommandHandle;
 use crate::shell::left::LeftRunning;
@@ -188,6 +189,8 @@ impl Tool for Bash {
             line: arguments.command.clone(),
             cwd: arguments.folder(context.place),
             environment: self.environment.clone(),
+            variables: VariableRules::default(),
+            sandbox: None,
             time_limit: limit,
             size: context.front.terminal_size.unwrap_or_default(),
             prints_to: if arguments.tty {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use agent_core::Environment;
 use agent_core::shell::command::{Cause, Command, CommandError, Ended, PrintsTo};
+use agent_core::shell::environment::VariableRules;
 use agent_core::shell::exit::Exit;
 use agent_core::shell::handle::CommandHandle;
 use agent_core::shell::terminal::{TerminalOutput, TerminalSize};
@@ -39,6 +40,8 @@ fn command(line: &str, cwd: &Path) -> Command {
         ]
         .into_iter()
         .collect::<Environment>(),
+        variables: VariableRules::default(),
+        sandbox: None,
         time_limit: None,
         size: TerminalSize::default(),
         prints_to: PrintsTo::Terminal,

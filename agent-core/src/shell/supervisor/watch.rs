@@ -15,6 +15,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
 use super::{LAUNCH, PROCESS_NAME, descendants, reading};
 use crate::shell::control::{Order, Report, line};
+use crate::shell::sandbox::Sandbox;
 
 /// From the interrupt (what Ctrl-C sends) to SIGTERM for everything.
 const TERMINATE_AFTER: Duration = Duration::from_millis(150);
@@ -83,7 +84,12 @@ impl Supervisor {
         let mut first = String::new();
         reader.read_line(&mut first)?;
         let partial = reader.buffer().to_vec();
-        let Order::Run { argv, keyboard } = serde_json::from_str(&first)? else {
+        let Order::Run {
+            argv,
+            keyboard,
+            sandbox,
+        } = serde_json::from_str(&first)?
+        else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let mut supervisor = Self {
@@ -94,7 +100,7 @@ impl Supervisor {
             ending: None,
             partial,
         };
-        match spawn(&argv, keyboard) {
+        match spawn(&argv, keyboard, sandbox.as_ref()) {
             Ok(pid) => supervisor.command = pid,
             Err(error) => {
                 supervisor.tell(&Report::NotStarted {
@@ -251,12 +257,13 @@ fn interrupt_foreground() {
 
 /// Starts the command through the launcher, in a group of its own, and gives it the terminal. Standard error is the
 /// terminal; standard output is it too, unless the output was asked for through a pipe.
-fn spawn(argv: &[String], keyboard: bool) -> io::Result<Pid> {
+fn spawn(argv: &[String], keyboard: bool, sandbox: Option<&Sandbox>) -> io::Result<Pid> {
     let terminal = io::stderr().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let child = Command::new("/proc/self/exe")
         .arg0(PROCESS_NAME)
         .arg(LAUNCH)
+        .arg(serde_json::to_string(&sandbox)?)
         .args(argv)
         .stdin(if keyboard {
             Stdio::from(terminal.try_clone()?)
