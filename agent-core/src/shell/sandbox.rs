@@ -4,6 +4,8 @@
 //! applies it to itself just before it becomes the command: everything that the command starts is in it too, and none
 //! of it can leave.
 
+mod bubblewrap;
+mod capabilities;
 mod enforce;
 mod policy;
 mod stored_path;
@@ -14,8 +16,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
 pub(crate) use enforce::apply;
 pub use policy::{SandboxConfig, policy};
+use support::INSTALL_BUBBLEWRAP;
 pub use support::{Support, notice};
 
 /// How far a command may write.
@@ -84,4 +88,18 @@ pub(crate) enum SandboxError {
     /// The filter against the network was refused.
     #[error("the network cannot be cut off: {0}")]
     Seccomp(#[from] seccompiler::Error),
+    /// The powers of root could not be given up.
+    #[error("the powers of root cannot be given up: {0}")]
+    Powers(#[from] rustix::io::Errno),
+    /// `bwrap` is asked for and not there.
+    #[error("{INSTALL_BUBBLEWRAP}")]
+    NoBubblewrap,
+    /// `bwrap` did not do it.
+    #[error("{program}: {reason}")]
+    Bubblewrap {
+        /// Who failed.
+        program: PathBuf,
+        /// Why.
+        reason: String,
+    },
 }

@@ -13,7 +13,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::{Level, Sandbox, SandboxError};
+use super::{Level, Sandbox, SandboxError, capabilities};
 
 /// The newest interface whose rights are asked for. Later ones are known to the crate, but nobody has seen here what they do
 /// to commands.
@@ -21,6 +21,9 @@ const NEWEST: ABI = ABI::V7;
 
 /// Puts this thread, and whatever it becomes or starts, into the sandbox.
 pub(crate) fn apply(sandbox: &Sandbox) -> Result<(), SandboxError> {
+    if sandbox.restricts() {
+        capabilities::give_up()?;
+    }
     if sandbox.level != Level::Off {
         restrict_files(sandbox)?;
     }

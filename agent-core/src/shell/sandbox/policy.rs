@@ -21,7 +21,7 @@ pub struct SandboxConfig {
 }
 
 /// What programs write to that are no files: no terminal works without them, and nothing written there stays.
-const DEVICES: [&str; 8] = [
+pub(super) const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -78,6 +78,7 @@ pub fn policy(
 
 impl Sandbox {
     /// For a command that was allowed because it only reads: nothing to write, no network (decision 4). The engine stays.
+    #[must_use]
     pub fn read_only(&self) -> Self {
         Self {
             level: Level::ReadOnly,

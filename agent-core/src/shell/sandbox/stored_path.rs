@@ -62,6 +62,10 @@ pub(super) mod perhaps {
 
     use super::Stored;
 
+    #[expect(
+        clippy::ref_option,
+        reason = "serde hands over a reference to the field"
+    )]
     pub(in super::super) fn serialize<S: Serializer>(
         path: &Option<PathBuf>,
         serializer: S,
