@@ -1,7 +1,7 @@
 //! The agent as its fronts see it: it opens sessions and ends them all.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::OnceCell;
@@ -10,6 +10,7 @@ use crate::config::{Config, ConfigError};
 use crate::session::live::{Parts, Session};
 use crate::session::update::{self, Updates};
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
+use crate::shell::sandbox::{SandboxConfig, Support};
 use crate::shell::terminal::TerminalSize;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{SessionStore, StoreError};
@@ -39,6 +40,8 @@ struct Inner {
     surroundings: Surroundings,
     clock: Clock,
     store: StoreSlot,
+    /// What the system can enforce of a sandbox, found out once.
+    support: Arc<OnceLock<Support>>,
     sessions: Mutex<Vec<Weak<OpenSession>>>,
 }
 
@@ -135,6 +138,7 @@ impl Agent {
                 surroundings,
                 clock: unix_time,
                 store,
+                support: Arc::default(),
                 sessions: Mutex::default(),
             }),
         }
@@ -174,10 +178,12 @@ impl Agent {
             .join("outputs")
             .join(header.id.as_str());
         let tools: [Arc<dyn Tool>; 6] = [
-            Arc::new(Bash::new(
-                surroundings.program.clone(),
-                surroundings.environment.clone(),
-            )),
+            Arc::new(Bash {
+                supervisor: surroundings.program.clone(),
+                environment: surroundings.environment.clone(),
+                sandbox: SandboxConfig::default(),
+                support: Arc::clone(&self.inner.support),
+            }),
             Arc::new(BashOutput),
             Arc::new(BashInput),
             Arc::new(BashKill),

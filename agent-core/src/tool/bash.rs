@@ -1,7 +1,7 @@
 //! `bash`: a command in the session's folder.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,6 +23,7 @@ use crate::shell::environment::VariableRules;
 use crate::shell::exit::Exit;
 use crate::shell::handle::CommandHandle;
 use crate::shell::left::LeftRunning;
+use crate::shell::sandbox::{self, Sandbox, SandboxConfig, Support};
 use crate::shell::terminal::TerminalOutput;
 use crate::surroundings::Environment;
 
@@ -42,19 +43,45 @@ const MODEL_TEXT: usize = 32 * 1024;
 /// Runs commands under a supervisor.
 #[derive(Debug)]
 pub struct Bash {
-    supervisor: PathBuf,
-    environment: Environment,
+    /// The program that becomes the supervisor.
+    pub supervisor: PathBuf,
+    /// The person's environment.
+    pub environment: Environment,
+    /// What the person set up of the sandbox.
+    pub sandbox: SandboxConfig,
+    /// What the system can enforce, found out when first needed.
+    pub support: Arc<OnceLock<Support>>,
 }
 
 impl Bash {
-    /// The tool, with the program that becomes the supervisor and the person's environment.
-    pub fn new(supervisor: PathBuf, environment: Environment) -> Self {
-        Self {
-            supervisor,
-            environment,
+    fn support(&self) -> &Support {
+        self.support
+            .get_or_init(|| Support::probe(&self.environment))
+    }
+
+    /// The sandbox of a command of a session. Worked out anew each time: a cache may have come into being since.
+    fn sandbox(&self, place: &Place) -> Sandbox {
+        sandbox::policy(
+            &self.sandbox,
+            &place.roots,
+            &self.environment,
+            self.support(),
+        )
+    }
+
+    /// What the person should know of a command before it runs.
+    fn notice(&self, arguments: &Arguments, place: &Place) -> Option<String> {
+        let sandbox = self.sandbox(place);
+        if arguments.without_sandbox && sandbox.restricts() {
+            return Some(WITHOUT_SANDBOX.to_owned());
         }
+        sandbox::notice(&sandbox, self.support())
     }
 }
+
+/// What the person is told of a command that asks to leave its sandbox.
+const WITHOUT_SANDBOX: &str =
+    "Runs without the sandbox: it can write wherever you can, and use the network.";
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
@@ -67,6 +94,8 @@ struct Arguments {
     workdir: Option<String>,
     #[serde(default)]
     run_in_background: bool,
+    #[serde(default)]
+    without_sandbox: bool,
     #[serde(default = "yes")]
     tty: bool,
 }
@@ -141,6 +170,7 @@ impl Tool for Bash {
                     "timeout": {"type": "number", "description": "Seconds after which it is ended. 120 when left out, 3600 at most."},
                     "workdir": {"type": "string", "description": "Another folder to run in, absolute or relative to the session's."},
                     "run_in_background": {"type": "boolean", "description": "Return at once and let it run until it ends, is killed, or the session ends."},
+                    "without_sandbox": {"type": "boolean", "description": "Run outside of the sandbox, after it has denied something that is needed. The person is always asked."},
                     "tty": {"type": "boolean", "description": "false: print through a pipe instead of a terminal. true when left out."}
                 },
                 "required": ["command"]
@@ -164,7 +194,7 @@ impl Tool for Bash {
             terminal: Some(TerminalPresentation {
                 cwd: arguments.folder(place),
                 output: TerminalOutput::new(),
-                notice: None,
+                notice: self.notice(&arguments, place),
             }),
             arguments: args.clone(),
         }
@@ -173,6 +203,11 @@ impl Tool for Bash {
     fn needs_permission(&self, args: &Value, _place: &Place) -> bool {
         // What cannot run need not be asked for.
         Arguments::read(args).is_ok_and(|arguments| arguments.limit().is_ok())
+    }
+
+    fn asks_anyway(&self, args: &Value, place: &Place) -> bool {
+        Arguments::read(args).is_ok_and(|arguments| arguments.without_sandbox)
+            && self.sandbox(place).restricts()
     }
 
     async fn run(&self, args: &Value, context: ToolContext<'_>) -> ToolOutcome {
@@ -190,7 +225,7 @@ impl Tool for Bash {
             cwd: arguments.folder(context.place),
             environment: self.environment.clone(),
             variables: VariableRules::default(),
-            sandbox: None,
+            sandbox: (!arguments.without_sandbox).then(|| self.sandbox(context.place)),
             time_limit: limit,
             size: context.front.terminal_size.unwrap_or_default(),
             prints_to: if arguments.tty {
