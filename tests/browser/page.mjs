@@ -94,7 +94,7 @@ export class ChatPage {
   endedCards() {
     return until(async () => {
       const cards = await this.cards();
-      return cards.length > 0 && !cards.some(({ pill }) => pill === '' || pill === 'running') && cards;
+      return cards.length > 0 && !cards.some(({ pill }) => ['', 'running', 'waiting for input'].includes(pill)) && cards;
     }, 'every card has ended');
   }
 

@@ -9,6 +9,7 @@
 mod cancel;
 mod cards;
 mod editor;
+mod extensions;
 mod faults;
 mod idle;
 mod models;

@@ -57,11 +57,15 @@ export class PlayedTransport implements Transport {
     };
     switch (frame['method']) {
       case 'initialize':
-        answer({ protocolVersion: 1, agentInfo: { name: 'placard', title: 'Placard agent', version: '0.1.0' } }, 5);
+        answer({ protocolVersion: 1, agentCapabilities: { _meta: { placard: { terminal_input: true, terminal_stop: true } } }, agentInfo: { name: 'placard', title: 'Placard agent', version: '0.1.0' } }, 5);
         break;
       case 'session/new':
         this.#session += 1;
         answer({ sessionId: `played-${this.#session}` }, 20);
+        break;
+      case '_placard/terminal_input':
+      case '_placard/terminal_stop':
+        answer({}, 50);
         break;
       case 'session/prompt':
         answer({ stopReason: 'end_turn' }, 1200);

@@ -126,6 +126,44 @@ function ended(): Scene {
   };
 }
 
+const CHART = `<svg xmlns="http://www.w3.org/2000/svg" width="560" height="200" viewBox="0 0 560 200">
+<rect width="560" height="200" fill="#f4f7f8"/><path d="M20 150C90 20 150 20 220 110S360 190 420 90S520 40 540 60" fill="none" stroke="#0b6e72" stroke-width="3"/>
+<path d="M20 180H540M20 20V180" stroke="#8a8f92"/><text x="30" y="36" font-family="sans-serif" font-size="14" fill="#2a2925">level at the north pier, in metres</text></svg>`;
+
+/** What only our own agent says: a label, a notice, a picture, a command in the background, and one that waits for words. */
+function terminal(): Scene {
+  const script = new Script(90);
+  const cwd = `${HOME}/harbour`;
+  script.session('s', cwd, 'A release of the tables');
+  script.prompt('s', 'Make the tables of the year and hand them out.');
+  script.command('s', 'l', "sed -n '1,40p' src/gauge.rs", cwd, undefined, { label: 'Read src/gauge.rs, lines 1 to 40' });
+  script.print('s', 'l', 'use std::str::FromStr;\r\n').wait(0.1).exit('s', 'l', 0);
+  script.command('s', 'g', 'rg -n "fn level" src', cwd, undefined, { label: 'Search for fn level in src' });
+  script.wait(0.2).exit('s', 'g', 1);
+  script.command('s', 'p', './draw-levels --svg north-pier', cwd, 'shows the levels of the week');
+  script.print('s', 'p', CHART.replace(/\n/g, '\r\n')).wait(1.2).picture('s', 'p', 'image/svg+xml', btoa(CHART));
+  script.command('s', 'b', './serve-tables --port 8080', cwd, 'keeps the tables at hand').print('s', 'b', 'listening on 127.0.0.1:8080\r\n').goesOn('s', 'b');
+  script.wait(34).print('s', 'b', '\x1b[32mGET\x1b[0m /2026/october\r\n');
+  script.command('s', 'n', './make-tables --year 2026', cwd, 'writes every table', {
+    notice: 'runs without a sandbox: this system has none that can be used',
+  });
+  script.print('s', 'n', '365 tables written\r\n').wait(4).exit('s', 'n', 0);
+  script.command('s', 'w', './hand-out --ask', cwd, 'sends them to the harbour masters');
+  script.print('s', 'w', '12 harbours, 365 tables each\r\n\x1b[1mWhich harbour first?\x1b[0m [north] ').wait(9).state('s', 'w', 'waiting');
+  return { cwd, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
+}
+
+/** A command that asks for a password. */
+function password(): Scene {
+  const script = new Script(12);
+  const cwd = `${HOME}/harbour`;
+  script.session('s', cwd);
+  script.prompt('s', 'Put the tables on the server.');
+  script.command('s', 'w', 'scp tables/*.csv ada@lighthouse:tables/', cwd, 'copies the tables');
+  script.print('s', 'w', "ada@lighthouse's password: ").state('s', 'w', 'waiting');
+  return { cwd, agent: { state: 'running', name: 'Placard agent', message: '' }, spool: script.frames };
+}
+
 /** A command that would read as another one, and a first start without a model. */
 function disguised(): Scene {
   const script = new Script(30);
@@ -166,6 +204,10 @@ export function sceneNamed(name: string): Scene {
       return ended();
     case 'disguised':
       return disguised();
+    case 'terminal':
+      return terminal();
+    case 'password':
+      return password();
     case 'offline':
       return offline();
     case 'ask':

@@ -13,6 +13,7 @@ export class Script {
     this.#now = Date.now() - secondsAgo * 1000;
     this.ask('initialize', { protocolVersion: 1 }, {
       protocolVersion: 1,
+      agentCapabilities: { _meta: { placard: { terminal_input: true, terminal_stop: true, terminal_state: true } } },
       agentInfo: { name: 'placard', title: 'Placard agent', version: '0.1.0' },
     });
   }
@@ -68,7 +69,7 @@ export class Script {
     return this.update(sessionId, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
   }
 
-  command(sessionId: string, id: string, command: string, cwd: string, description?: string): this {
+  command(sessionId: string, id: string, command: string, cwd: string, description?: string, ours: Json = {}): this {
     const content: Json[] = [{ type: 'terminal', terminalId: `t-${id}` }];
     if (description !== undefined) content.unshift({ type: 'content', content: { type: 'text', text: description } });
     return this.update(sessionId, {
@@ -79,7 +80,33 @@ export class Script {
       status: 'in_progress',
       rawInput: { command },
       content,
-      _meta: { terminal_info: { terminal_id: `t-${id}`, cwd } },
+      _meta: { terminal_info: { terminal_id: `t-${id}`, cwd }, placard: ours },
+    });
+  }
+
+  /** The call is over, and its command goes on. */
+  goesOn(sessionId: string, id: string): this {
+    return this.update(sessionId, {
+      sessionUpdate: 'tool_call_update',
+      toolCallId: id,
+      status: 'completed',
+      _meta: { placard: { background: true } },
+    });
+  }
+
+  state(sessionId: string, id: string, state: string): this {
+    this.#push('a2c', { method: '_placard/terminal_state', params: { sessionId, terminalId: `t-${id}`, state } });
+    return this;
+  }
+
+  /** A command ends that printed a picture. */
+  picture(sessionId: string, id: string, mimeType: string, data: string): this {
+    return this.update(sessionId, {
+      sessionUpdate: 'tool_call_update',
+      toolCallId: id,
+      status: 'completed',
+      content: [{ type: 'terminal', terminalId: `t-${id}` }, { type: 'content', content: { type: 'image', mimeType, data } }],
+      _meta: { terminal_exit: { terminal_id: `t-${id}`, exit_code: 0, signal: null } },
     });
   }
 

@@ -202,6 +202,7 @@ export class CardBoard {
     const ours = recordIn(meta, 'placard');
     if (ours !== undefined && call.card !== null) {
       if (ours['timed_out'] === true) call.card.timedOut = true;
+      if (ours['stopped'] === true) call.card.stopped = true;
       if (ours['left_running'] === true) call.card.leftRunning = true;
       if (ours['background'] === true) call.card.background = true;
       call.card.label = wordsIn(ours, 'label') ?? call.card.label;

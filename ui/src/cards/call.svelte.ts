@@ -26,6 +26,8 @@ export class Card {
   notice = $state<string | null>(null);
   timedOut = $state(false);
   leftRunning = $state(false);
+  /** It alone was stopped, by the person or by the model. */
+  stopped = $state(false);
   endedAt = $state<number | null>(null);
   /** Counts changes of the output, for what is derived from it. */
   outputVersion = $state(0);

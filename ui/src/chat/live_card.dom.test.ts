@@ -128,7 +128,7 @@ describe('a command of an agent that lets a person in', () => {
     print('late\r\n');
     exit();
     expect([on, parts('card-pill'), parts('card-cwd')]).toEqual([
-      [['running · 0 s'], ['~/atlas · Clears the build · left running in the background'], true, false],
+      [['running · 0 s'], ['~/atlas · Clears the build · left running'], true, false],
       ['ok · 0.0 s'],
       ['~/atlas · Clears the build'],
     ]);
