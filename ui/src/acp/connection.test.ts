@@ -110,6 +110,42 @@ describe('folding a connection', () => {
     expect([session?.cwd, session?.turn, session?.title]).toEqual(['/w', null, 'Count']);
   });
 
+  it('what runs in the background stays among what runs, and what waits is first', () => {
+    const other: Json = { ...RUN, toolCallId: 'd', title: 'read x', content: [{ type: 'terminal', terminalId: 'u' }], _meta: { terminal_info: { terminal_id: 'u' } } };
+    const state = (word: string): Json => ({ method: '_placard/terminal_state', params: { sessionId: 's', terminalId: 'u', state: word } });
+    const wire = new Wire().session(1).prompt(2, 'Go').update(RUN).update(other);
+    const connection = folded(wire);
+    const session = connection.session('s');
+    const running = (): unknown => session?.runningCalls.map((call) => [call.id, call.waits]);
+    const states = [running()];
+    const told = (more: Wire): void => {
+      for (const frame of more.frames) connection.apply(frame);
+      states.push(running());
+    };
+    told(new Wire().push('a2c', state('waiting')));
+    told(new Wire().push('a2c', state('running')));
+    told(new Wire().update({ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', _meta: { placard: { background: true } } }).result(2, { stopReason: 'end_turn' }));
+    told(new Wire().update({ ...EXIT, status: undefined }));
+    expect(states).toEqual([
+      [['c', false], ['d', false]],
+      [['d', true], ['c', false]],
+      [['c', false], ['d', false]],
+      [['c', false]],
+      [],
+    ]);
+  });
+
+  it('knows from the greeting of the hub who the agent is and what it lets a person do', () => {
+    const greeted = (placard: Json): Connection =>
+      folded(
+        new Wire()
+          .request(1, 'initialize', {})
+          .result(1, { agentInfo: { name: 'a', title: 'An agent', version: '1' }, agentCapabilities: { _meta: { placard } } }),
+      );
+    const { identity, offers } = greeted({ terminal_input: true, terminal_stop: 'true' });
+    expect([identity, offers]).toEqual([{ name: 'An agent', version: '1' }, { types: true, stops: false }]);
+  });
+
   it('a page that comes in mid-turn folds the spool to the same state, and the turn goes on', () => {
     const wire = new Wire().session(1).prompt(2, 'Count').update(RUN).update(print('1\r\n')).ask('q', 'd');
     const there = folded(wire);

@@ -79,8 +79,10 @@ export class Session {
     return this.permissions.filter((permission) => permission.isOpen);
   }
 
+  /** Calls whose command runs; first those that wait for somebody. */
   get runningCalls(): Call[] {
-    return this.liveCalls.filter((call) => call.card !== null && call.isRunning(call.card));
+    const running = this.liveCalls.filter((call) => call.card !== null && call.isRunning(call.card));
+    return running.toSorted((one, other) => Number(other.waits) - Number(one.waits));
   }
 
   /** Takes what `session/new`, `load` or `resume` answered. */

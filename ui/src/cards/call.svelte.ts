@@ -141,6 +141,11 @@ export class Call {
     return this.isOpen || this.cards.some((card) => card.goesOn);
   }
 
+  /** Its command will not go on before somebody types. */
+  get waits(): boolean {
+    return this.cards.some((card) => card.waiting && this.isRunning(card));
+  }
+
   get asks(): boolean {
     return this.permission?.isOpen === true;
   }

@@ -111,10 +111,11 @@ describe('a command of an agent that lets a person in', () => {
     begin();
     part('card-stop').click();
     flushSync();
-    expect([sent(), part<HTMLButtonElement>('card-stop').disabled, there('stop')]).toEqual([
+    expect([sent(), part<HTMLButtonElement>('card-stop').disabled, there('stop'), focused()]).toEqual([
       [['_placard/terminal_stop', { sessionId: 's', terminalId: 't' }]],
       true,
       true,
+      'composer',
     ]);
     await hub.answer({ error: { code: -32600, message: 'no command runs in this terminal any more' } });
     expect([part<HTMLButtonElement>('card-stop').disabled, part('card').textContent?.includes('Not stopped: no command runs')]).toEqual([false, true]);
