@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::model::name::{ModelName, ModelNameError};
+use crate::shell::environment::VariableRules;
+use crate::shell::sandbox::SandboxConfig;
 use crate::surroundings::Surroundings;
 
 /// The name of the file in the configuration folder.
@@ -32,6 +34,10 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The `[cards]` table.
     pub cards: CardsConfig,
+    /// The `[sandbox]` table.
+    pub sandbox: SandboxConfig,
+    /// The `[shell]` table.
+    pub shell: ShellConfig,
     /// Where the file is, or would be: for messages that tell people where to write something.
     pub file: PathBuf,
 }
@@ -41,6 +47,24 @@ pub struct Config {
 pub struct CardsConfig {
     /// How a command is shown whose meaning is certain, such as one that only reads a file.
     pub classified: Classified,
+}
+
+/// The `[shell]` table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellConfig {
+    /// The most bytes of one command's output that a file keeps beside what is kept in memory. With 0 there is no file.
+    pub spill_bytes: u64,
+    /// The `[shell.env]` table.
+    pub env: VariableRules,
+}
+
+impl Default for ShellConfig {
+    fn default() -> Self {
+        Self {
+            spill_bytes: 64 * 1024 * 1024,
+            env: VariableRules::default(),
+        }
+    }
 }
 
 /// How a command is shown whose meaning is certain. What runs is the same either way.
@@ -153,6 +177,15 @@ pub enum Mistake {
         /// The name, as far as it may be shown.
         name: String,
     },
+    /// A name that is let pass, and looks like a secret's.
+    #[error(
+        "{name} looks like a secret, and no secret passes by its name alone; to give it to every command all the same, \
+         write its value in [shell.env.set]"
+    )]
+    SecretVariable {
+        /// The name, as far as it may be shown.
+        name: String,
+    },
     /// `model` names no model.
     #[error("`model`: {0}")]
     Model(ModelNameError),
@@ -190,6 +223,8 @@ impl Config {
             max_steps: DEFAULT_MAX_STEPS,
             providers: BTreeMap::new(),
             cards: CardsConfig::default(),
+            sandbox: SandboxConfig::default(),
+            shell: ShellConfig::default(),
             file,
         }
     }
@@ -207,6 +242,8 @@ impl Config {
         let mut config = Self::unconfigured(file);
         config.providers = settings.providers;
         config.cards = settings.cards;
+        config.sandbox = settings.sandbox;
+        config.shell = settings.shell;
         if let Some(max_steps) = settings.max_steps {
             config.max_steps = max_steps;
         }

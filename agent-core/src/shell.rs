@@ -16,3 +16,5 @@ mod stray;
 pub mod supervisor;
 pub mod syntax;
 pub mod terminal;
+
+pub(crate) use stray::MARK;

@@ -1,5 +1,7 @@
 //! `config.toml` as a document: which keys may stand where, and what their values must be.
 
+mod commands;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -7,11 +9,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    CardsConfig, Classified, Mistake, ProviderConfig, ProviderKind, is_provider_name,
+    CardsConfig, Classified, Mistake, ProviderConfig, ProviderKind, ShellConfig, is_provider_name,
     looks_like_a_secret, shown,
 };
 use crate::model::name;
 use crate::model::provider::endpoint;
+use crate::shell::environment::is_variable_name;
+use crate::shell::sandbox::SandboxConfig;
 
 /// What the file says, checked value by value. Lines are counted from 1.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,12 +25,21 @@ pub(super) struct Settings {
     pub(super) max_steps: Option<u32>,
     pub(super) providers: BTreeMap<String, ProviderConfig>,
     pub(super) cards: CardsConfig,
+    pub(super) sandbox: SandboxConfig,
+    pub(super) shell: ShellConfig,
 }
 
 /// A mistake and the line that it is on.
 type Located = (usize, Mistake);
 
-const TOP_KEYS: [&str; 4] = ["model", "max_steps", "providers", "cards"];
+const TOP_KEYS: [&str; 6] = [
+    "model",
+    "max_steps",
+    "providers",
+    "cards",
+    "sandbox",
+    "shell",
+];
 const CARDS_KEYS: [&str; 1] = ["classified"];
 const PROVIDER_KEYS: [&str; 3] = ["base_url", "api_key_env", "kind"];
 
@@ -63,6 +76,8 @@ impl Document<'_> {
                 "max_steps" => settings.max_steps = Some(self.max_steps(value)?),
                 "providers" => settings.providers = self.providers(value)?,
                 "cards" => settings.cards = self.cards(value)?,
+                "sandbox" => settings.sandbox = self.sandbox(value)?,
+                "shell" => settings.shell = self.shell(value)?,
                 other => return Err(self.unknown(&key.span(), other, "at the top", &TOP_KEYS)),
             }
         }
@@ -176,11 +191,7 @@ impl Document<'_> {
         let expected =
             "the name of the environment variable that holds the key, such as \"DEEPSEEK_API_KEY\"";
         let text = self.text_of("api_key_env", expected, value)?;
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let variable = text.chars().all(fits)
-            && !text.starts_with(|c: char| c.is_ascii_digit())
-            && !text.is_empty();
-        if variable && !looks_like_a_secret(text) {
+        if is_variable_name(text) && !looks_like_a_secret(text) {
             Ok(text.to_owned())
         } else {
             // Most likely the key itself: it is not repeated, whatever it looks like.

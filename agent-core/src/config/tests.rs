@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::shell::environment::NamePattern;
+use crate::shell::sandbox::{Engine, Level};
 
 /// Loads a configuration from a file in a folder of its own, with these variables around. In messages the folder is
 /// `DIR`.
@@ -56,6 +58,20 @@ fn nothing_is_set_up() {
             cards: CardsConfig {
                 classified: Classified::Label,
             },
+            sandbox: SandboxConfig {
+                level: None,
+                network: None,
+                writable: Vec::new(),
+                engine: Engine::Landlock,
+            },
+            shell: ShellConfig {
+                spill_bytes: 67_108_864,
+                env: VariableRules {
+                    pass: Vec::new(),
+                    remove: Vec::new(),
+                    set: BTreeMap::new(),
+                },
+            },
             file: PathBuf::from("DIR/config.toml"),
         }
     );
@@ -69,6 +85,20 @@ fn everything_is_set_up() {
 
         [cards]
         classified = "kind"
+
+        [sandbox]
+        level = "read-only"
+        network = true
+        writable = ["/srv/shared", "~/notes"]
+        engine = "bubblewrap"
+
+        [shell]
+        spill_bytes = 0x100000
+
+        [shell.env]
+        pass = ["AWS_PROFILE", "APP_*"]
+        remove = ["SSH_AUTH_SOCK"]
+        set = { CI = "1", GH_TOKEN = "t" }
 
         [providers.deepseek]
         base_url = "https://gateway.example/deepseek"
@@ -111,6 +141,27 @@ fn everything_is_set_up() {
         cards: CardsConfig {
             classified: Classified::Kind,
         },
+        sandbox: SandboxConfig {
+            level: Some(Level::ReadOnly),
+            network: Some(true),
+            writable: vec!["/srv/shared".into(), "~/notes".into()],
+            engine: Engine::Bubblewrap,
+        },
+        shell: ShellConfig {
+            spill_bytes: 1_048_576,
+            env: VariableRules {
+                pass: vec![
+                    NamePattern::Name("AWS_PROFILE".to_owned()),
+                    NamePattern::Prefix("APP_".to_owned()),
+                ],
+                remove: vec![NamePattern::Name("SSH_AUTH_SOCK".to_owned())],
+                set: [
+                    ("CI".to_owned(), "1".to_owned()),
+                    ("GH_TOKEN".to_owned(), "t".to_owned()),
+                ]
+                .into(),
+            },
+        },
         file: PathBuf::from("DIR/config.toml"),
     };
     assert_eq!(load(Some(file), &[]), Ok(expected.clone()));
@@ -150,7 +201,7 @@ fn mistakes_at_the_top() {
     check(&[
         (
             "modle = \"offline\"",
-            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards".to_owned(),
+            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell".to_owned(),
         ),
         (
             "[cards]\nclassified = \"both\"",
@@ -162,7 +213,7 @@ fn mistakes_at_the_top() {
         ),
         (
             "# one\n\n[shel]\ntimeout = 3",
-            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards".to_owned(),
+            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell".to_owned(),
         ),
         (
             "[providers.openai]\napi_key = \"sk-0123456789abcdef\"",
@@ -209,6 +260,99 @@ fn mistakes_at_the_top() {
             "max_steps = \"sk-0123456789\"",
             "1: `max_steps` must be a whole number from 1 to 1000, and here it is the text (not shown: it looks like a \
              secret)"
+                .to_owned(),
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_what_commands_may_do() {
+    let paths = "a list of folders in quotes, each from / or ~/ on, such as [\"~/notes\"]";
+    let names = "a list of variables' names in quotes, such as [\"AWS_PROFILE\", \"APP_*\"]";
+    let bytes = "a whole number of bytes, at most 1099511627776, such as 67108864";
+    let secret = "looks like a secret, and no secret passes by its name alone; to give it to every command all the same, \
+                  write its value in [shell.env.set]";
+    check(&[
+        (
+            "[sandbox]\nlevel = \"workspace\"",
+            "2: `level` must be \"workspace-write\", \"read-only\" or \"off\", and here it is the text `workspace`".to_owned(),
+        ),
+        (
+            "[sandbox]\nnetwork = \"off\"",
+            "2: `network` must be true or false, and here it is the text `off`".to_owned(),
+        ),
+        (
+            "[sandbox]\nengine = \"docker\"",
+            "2: `engine` must be \"landlock\" or \"bubblewrap\", and here it is the text `docker`".to_owned(),
+        ),
+        (
+            "[sandbox]\nwritable = \"/srv\"",
+            format!("2: `writable` must be {paths}, and here it is the text `/srv`"),
+        ),
+        (
+            "[sandbox]\nwritable = [\n  \"/srv\",\n  \"notes\",\n]",
+            format!("4: `writable` must be {paths}, and here it is the text `notes`"),
+        ),
+        (
+            "[sandbox]\nwritable = [\"~ada/x\"]",
+            format!("2: `writable` must be {paths}, and here it is the text `~ada/x`"),
+        ),
+        (
+            "[sandbox]\nallow = []",
+            "2: unknown key `allow` in [sandbox]; allowed there: level, network, writable, engine".to_owned(),
+        ),
+        (
+            "sandbox = \"off\"",
+            "1: `sandbox` must be a table, and here it is the text `off`".to_owned(),
+        ),
+        (
+            "[shell]\nspill_bytes = \"64 MiB\"",
+            format!("2: `spill_bytes` must be {bytes}, and here it is the text `64 MiB`"),
+        ),
+        (
+            "[shell]\nspill_bytes = -1",
+            format!("2: `spill_bytes` must be {bytes}, and here it is the number `-1`"),
+        ),
+        (
+            "[shell]\nshell = \"zsh\"",
+            "2: unknown key `shell` in [shell]; allowed there: spill_bytes, env".to_owned(),
+        ),
+        (
+            "[shell.env]\nPATH = \"/bin\"",
+            "2: unknown key `PATH` in [shell.env]; allowed there: pass, remove, set".to_owned(),
+        ),
+        (
+            "[shell.env]\npass = [\"*\"]",
+            format!("2: `pass` must be {names}, and here it is the text `*`"),
+        ),
+        (
+            "[shell.env]\nremove = [\"A=B\"]",
+            format!("2: `remove` must be {names}, and here it is the text `A=B`"),
+        ),
+        ("[shell.env]\npass = [\"LANG\", \"GH_TOKEN\"]", format!("2: `GH_TOKEN` {secret}")),
+        ("[shell.env]\npass = [\"MY_SECRET_*\"]", format!("2: `MY_SECRET_*` {secret}")),
+        (
+            "[shell.env]\nset = { \"A B\" = \"x\" }",
+            "2: `set` must be a table of variables, such as { CI = \"1\" }, without PWD and PLACARD_COMMAND, and here it \
+             is one with the name `A B`"
+                .to_owned(),
+        ),
+        (
+            "[shell.env.set]\nPWD = \"/\"",
+            "2: `set` must be a table of variables, such as { CI = \"1\" }, without PWD and PLACARD_COMMAND, and here it \
+             is one with the name `PWD`"
+                .to_owned(),
+        ),
+        (
+            "[shell.env.set]\nCI = 1",
+            "2: `CI` must be a text in quotes without NUL characters, and here it is something else (not shown: it may be \
+             a secret)"
+                .to_owned(),
+        ),
+        (
+            "[shell.env.set]\nCI = \"a\\u0000b\"",
+            "2: `CI` must be a text in quotes without NUL characters, and here it is something else (not shown: it may be \
+             a secret)"
                 .to_owned(),
         ),
     ]);

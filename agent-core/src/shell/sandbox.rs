@@ -6,6 +6,7 @@
 
 mod bubblewrap;
 mod capabilities;
+mod denial;
 mod enforce;
 mod policy;
 mod stored_path;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
+pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by};
 pub(crate) use enforce::apply;
 pub use policy::{SandboxConfig, policy};
 use support::INSTALL_BUBBLEWRAP;
