@@ -214,6 +214,35 @@ pub fn for_command(person: &Environment, rules: &VariableRules) -> Vec<(OsString
     all.into_iter().collect()
 }
 
+/// The names of the person's variables: which reach commands with their values, and which do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Those that do.
+    pub passed: Vec<String>,
+    /// Those that do not, or with another value.
+    pub held_back: Vec<String>,
+}
+
+/// Sorts the person's variables by whether they reach commands. Names only.
+pub fn names(person: &Environment, rules: &VariableRules) -> Names {
+    let (passed, held_back): (Vec<_>, Vec<_>) = person.iter().partition(|(name, value)| {
+        let replaced = name
+            .to_str()
+            .is_some_and(|name| rules.set.contains_key(name));
+        passes(name, value, rules) && !replaced
+    });
+    let texts = |variables: Vec<(&OsStr, &OsStr)>| {
+        variables
+            .into_iter()
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect()
+    };
+    Names {
+        passed: texts(passed),
+        held_back: texts(held_back),
+    }
+}
+
 /// Whether a variable of the person's reaches a command with its value.
 fn passes(name: &OsStr, value: &OsStr, rules: &VariableRules) -> bool {
     let Some(name) = name.to_str() else {

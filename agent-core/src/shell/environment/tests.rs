@@ -129,3 +129,21 @@ fn patterns_are_names_and_beginnings() {
         assert_eq!(NamePattern::parse(wrong), None, "{wrong:?}");
     }
 }
+
+#[test]
+fn the_names_tell_what_passes_without_a_value() {
+    let person: Environment = [("PATH", "/bin"), ("GH_TOKEN", "t"), ("LANG", "C")]
+        .into_iter()
+        .collect();
+    let rules = VariableRules {
+        set: [("LANG".to_owned(), "C.UTF-8".to_owned())].into(),
+        ..VariableRules::default()
+    };
+    assert_eq!(
+        names(&person, &rules),
+        Names {
+            passed: vec!["PATH".to_owned()],
+            held_back: vec!["GH_TOKEN".to_owned(), "LANG".to_owned()],
+        }
+    );
+}

@@ -145,6 +145,11 @@ fn unquoted(line: &str) -> Option<String> {
         .next()
         .filter(|last| at.is_some() && before.contains(": ") && !last.contains([' ', '/']))
         .filter(|last| !last.is_empty());
+    // Some name it last: `AccessDeniedException: /etc/x`.
+    let behind = at.and_then(|at| line.get(at..)).and_then(|rest| {
+        let word = rest.split(' ').find(|word| word.starts_with('/'))?;
+        Some(word.trim_end_matches([':', ',', ')']))
+    });
     alone
         .or_else(|| {
             segments().find_map(|segment| {
@@ -154,5 +159,6 @@ fn unquoted(line: &str) -> Option<String> {
                 segment.rsplit(' ').next().filter(|word| word.contains('/'))
             })
         })
+        .or(behind)
         .map(str::to_owned)
 }
