@@ -10,7 +10,7 @@ use crate::config::{Config, ConfigError};
 use crate::session::live::{Parts, Session};
 use crate::session::update::{self, Updates};
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
-use crate::shell::sandbox::{SandboxConfig, Support};
+use crate::shell::sandbox::Support;
 use crate::shell::terminal::TerminalSize;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{SessionStore, StoreError};
@@ -181,7 +181,8 @@ impl Agent {
             Arc::new(Bash {
                 supervisor: surroundings.program.clone(),
                 environment: surroundings.environment.clone(),
-                sandbox: SandboxConfig::default(),
+                sandbox: config.sandbox.clone(),
+                variables: config.shell.env.clone(),
                 support: Arc::clone(&self.inner.support),
             }),
             Arc::new(BashOutput),

@@ -140,7 +140,7 @@ async fn only_name_description_and_parameters_of_a_tool_reach_the_provider() {
             fields
         })
         .collect();
-    assert_eq!(fields.len(), 2);
+    assert_eq!(fields.len(), 6);
     for fields in fields {
         assert!(
             fields

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::name::{OFFLINE, key_variables};
 use super::{
@@ -18,6 +18,7 @@ use super::{
     ToolArgs, ToolResultMessage,
 };
 use crate::config::Config;
+use crate::shell::sandbox;
 
 /// The tool that runs commands.
 const BASH: &str = "bash";
@@ -46,10 +47,23 @@ impl Offline {
             _ => ("", &[][..]),
         };
         let commands = commands::in_prompt(prompt);
-        let blocks = match since.last() {
-            Some(Message::ToolResults { results }) => vec![text_block(report(&commands, results))],
-            _ if commands.is_empty() => vec![text_block(self.explanation())],
-            _ => calls(commands),
+        let mut rounds = since.iter().filter_map(|message| match message {
+            Message::ToolResults { results } => Some(results.as_slice()),
+            _ => None,
+        });
+        let blocks = match (rounds.next(), rounds.next()) {
+            (None, _) if commands.is_empty() => vec![text_block(self.explanation())],
+            (None, _) => calls(&commands),
+            (Some(results), again) => {
+                let denied = denied(results);
+                match again {
+                    None if !denied.is_empty() => calls_outside(&commands, &denied),
+                    _ => {
+                        let results = with_second_tries(results, &denied, again.unwrap_or(&[]));
+                        vec![text_block(report(&commands, &results))]
+                    }
+                }
+            }
         };
         ModelAnswer {
             blocks,
@@ -106,13 +120,54 @@ fn pieces(block: &AssistantBlock) -> Vec<String> {
     }
 }
 
-fn calls(commands: Vec<String>) -> Vec<AssistantBlock> {
-    let call = |(index, command): (usize, String)| AssistantBlock::ToolCall {
+fn calls(commands: &[String]) -> Vec<AssistantBlock> {
+    let call = |(index, command)| call(index, json!({ "command": command }));
+    commands.iter().enumerate().map(call).collect()
+}
+
+fn call(index: usize, args: Value) -> AssistantBlock {
+    AssistantBlock::ToolCall {
         provider_id: format!("call-{}", index + 1),
         name: BASH.to_owned(),
-        args: ToolArgs::Json(json!({ "command": command })),
+        args: ToolArgs::Json(args),
+    }
+}
+
+/// The places of the commands that their sandbox is known to have been in the way of.
+fn denied(results: &[ToolResultMessage]) -> Vec<usize> {
+    let tells = |content: &str| content.lines().any(sandbox::is_certain_denial);
+    let failed = results
+        .iter()
+        .enumerate()
+        .filter(|(_, result)| result.is_error && tells(&result.content));
+    failed.map(|(index, _)| index).collect()
+}
+
+/// The same commands once more, outside of the sandbox. The person is asked for each.
+fn calls_outside(commands: &[String], denied: &[usize]) -> Vec<AssistantBlock> {
+    let again = denied.iter().filter_map(|index| commands.get(*index));
+    let call = |(index, command)| {
+        call(
+            commands.len() + index,
+            json!({"command": command, "without_sandbox": true}),
+        )
     };
-    commands.into_iter().enumerate().map(call).collect()
+    again.enumerate().map(call).collect()
+}
+
+/// What came of each command in the end.
+fn with_second_tries(
+    first: &[ToolResultMessage],
+    denied: &[usize],
+    second: &[ToolResultMessage],
+) -> Vec<ToolResultMessage> {
+    let mut results = first.to_vec();
+    for (index, result) in denied.iter().zip(second) {
+        if let Some(place) = results.get_mut(*index) {
+            result.clone_into(place);
+        }
+    }
+    results
 }
 
 /// What happened, one line per command.
@@ -206,6 +261,36 @@ mod tests {
                 call(2, "pwd"),
                 call(3, "echo a\necho b")
             ])
+        );
+    }
+
+    #[test]
+    fn what_the_sandbox_denied_is_tried_again_outside_of_it_once() {
+        let result = |number: usize, content: &str| ToolResultMessage {
+            provider_id: format!("call-{number}"),
+            content: content.to_owned(),
+            is_error: !content.ends_with("[exit 0]"),
+        };
+        let denial = "touch: cannot touch '/etc/x'\nThe sandbox (workspace-write) denied writing /etc/x: why.\n[exit 1]";
+        let mut messages = vec![
+            user("$ ls\n$ touch /etc/x"),
+            Message::ToolResults {
+                results: vec![result(1, "[exit 0]"), result(2, denial)],
+            },
+        ];
+        let outside = AssistantBlock::ToolCall {
+            provider_id: "call-3".to_owned(),
+            name: "bash".to_owned(),
+            args: ToolArgs::Json(json!({"command": "touch /etc/x", "without_sandbox": true})),
+        };
+        assert_eq!(answer_to(messages.clone()), end(vec![outside]));
+        messages.push(Message::ToolResults {
+            results: vec![result(3, "[exit 0]")],
+        });
+        let report = "- `ls`: ok\n- `touch /etc/x`: ok";
+        assert_eq!(
+            answer_to(messages),
+            end(vec![text_block(report.to_owned())])
         );
     }
 

@@ -23,9 +23,6 @@ use crate::turn::{self, TurnEnd};
 /// How long the end of a session waits for the store: what waits with it is the end of the program.
 const LAST_TRY: Duration = Duration::from_millis(150);
 
-/// How much of a command's output its file takes (rule W11).
-const SPILL_BYTES: u64 = 64 << 20;
-
 /// A session that is open. Cheap to clone; every clone is the same session.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -68,7 +65,10 @@ impl Inner {
     /// The terminal of a call's command: its whole output goes to a file of the session.
     pub(crate) fn terminal(&self, call_id: &str) -> TerminalOutput {
         let file = self.outputs.join(format!("{call_id}.txt"));
-        TerminalOutput::with_spill(file, SPILL_BYTES)
+        match self.config.shell.spill_bytes {
+            0 => TerminalOutput::new(),
+            limit => TerminalOutput::with_spill(file, limit),
+        }
     }
 
     /// One more try for events that a store would not take.

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
-pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by};
+pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by, is_certain_denial};
 pub(crate) use enforce::apply;
 pub use policy::{SandboxConfig, policy};
 use support::INSTALL_BUBBLEWRAP;

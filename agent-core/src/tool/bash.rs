@@ -49,6 +49,8 @@ pub struct Bash {
     pub environment: Environment,
     /// What the person set up of the sandbox.
     pub sandbox: SandboxConfig,
+    /// What the person set up of the variables that commands get.
+    pub variables: VariableRules,
     /// What the system can enforce, found out when first needed.
     pub support: Arc<OnceLock<Support>>,
 }
@@ -224,7 +226,7 @@ impl Tool for Bash {
             line: arguments.command.clone(),
             cwd: arguments.folder(context.place),
             environment: self.environment.clone(),
-            variables: VariableRules::default(),
+            variables: self.variables.clone(),
             sandbox: (!arguments.without_sandbox).then(|| self.sandbox(context.place)),
             time_limit: limit,
             size: context.front.terminal_size.unwrap_or_default(),
@@ -250,7 +252,7 @@ impl Tool for Bash {
             let ended = command
                 .run(&context.terminal, &handle, context.cancel)
                 .await;
-            ended.map(|ended| finished(ended, limit, &known, &context))
+            ended.map(|ended| finished(ended, limit, &known, &command, &context))
         };
         result.unwrap_or_else(|error| {
             context.commands.forget(&known);
@@ -416,6 +418,7 @@ fn finished(
     ended: Ended,
     limit: Option<Duration>,
     known: &SessionCommand,
+    command: &Command,
     context: &ToolContext<'_>,
 ) -> ToolOutcome {
     let (closing, left) = Closing::of(ended, limit);
@@ -425,12 +428,22 @@ fn finished(
     };
     context.commands.end(known, end, left);
     let presentation = closing.presentation(&context.terminal);
-    let read = model_text(&context.terminal.kept_text(), MODEL_TEXT);
     let printed = match &presentation.body {
-        ResultBody::Console(text) => text.len(),
-        _ => 0,
+        ResultBody::Console(text) => text.as_str(),
+        _ => "",
     };
-    let output_cut = context.terminal.left_out_bytes() > 0 || read.len() < printed;
+    let mut read = model_text(printed, MODEL_TEXT);
+    let output_cut = context.terminal.left_out_bytes() > 0 || read.len() < printed.len();
+    let denial = command
+        .sandbox
+        .as_ref()
+        .and_then(|sandbox| sandbox::denial(sandbox, printed, closing.succeeded(), &command.cwd));
+    if let Some(denial) = denial {
+        if !read.is_empty() && !read.ends_with('\n') {
+            read.push('\n');
+        }
+        read.push_str(&denial.to_string());
+    }
     let marker = MarkedEnd {
         cause: closing.cause,
         exit: closing.exit.clone(),

@@ -7,6 +7,7 @@
 )]
 
 mod background;
+mod sandboxed;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -50,6 +50,15 @@ pub struct Place {
     pub writable_by_person: bool,
 }
 
+/// What a denial's line begins with, where it is known and where it is only likely.
+const CERTAIN: &str = "The sandbox (";
+const LIKELY: &str = "Perhaps the sandbox (";
+
+/// Whether a line of a result is that of a denial that is known.
+pub fn is_certain_denial(line: &str) -> bool {
+    line.starts_with(CERTAIN)
+}
+
 /// Finds what the sandbox denied a command that printed `text` (plain, its end at least) in the folder `cwd`, and that
 /// succeeded or not. Reads the disk.
 pub fn denial(sandbox: &Sandbox, text: &str, succeeded: bool, cwd: &Path) -> Option<Denial> {
@@ -174,13 +183,13 @@ fn look(path: &Path) -> Place {
 /// One line for the model: what was denied by what, and what can be done.
 impl fmt::Display for Denial {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let perhaps = if self.certain { "The" } else { "Perhaps the" };
+        let beginning = if self.certain { CERTAIN } else { LIKELY };
         let sandbox = match (self.level, self.network) {
             (Level::Off, _) => "without network".to_owned(),
             (level, true) => level.name().to_owned(),
             (level, false) => format!("{}, without network", level.name()),
         };
-        write!(formatter, "{perhaps} sandbox ({sandbox}) ")?;
+        write!(formatter, "{beginning}{sandbox}) ")?;
         match &self.what {
             Denied::Write(Some(path)) => write!(formatter, "denied writing {}", path.display()),
             Denied::Write(None) => formatter.write_str("denied writing somewhere"),
