@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Serve the chat to a browser on this machine
     Serve(ServeArguments),
+    /// Tell what works here, what does not, and what commands may do
+    Doctor(DoctorArguments),
 }
 
 /// Below the help for `run`.
@@ -52,6 +54,24 @@ pub(crate) struct ServeArguments {
     pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) host: HostArguments,
+}
+
+/// Below the help for `doctor`.
+const DOCTOR_EXIT_STATUS: &str = "\
+Exit status:
+    0  everything works
+    1  something does not work
+    2  nothing could be looked at: wrong arguments";
+
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_EXIT_STATUS)]
+pub(crate) struct DoctorArguments {
+    /// Print one line of JSON {version, works, findings} instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The folder of the session to tell the sandbox of [default: the current one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// Which agent works, and where.

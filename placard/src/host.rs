@@ -94,7 +94,7 @@ pub(crate) fn spool_folder(cache: &Path) -> PathBuf {
 }
 
 /// The folder to work in: absolute, there, and with a name that can be told to an agent.
-fn folder(given: Option<&Path>) -> Result<String, ProgramError> {
+pub(crate) fn folder(given: Option<&Path>) -> Result<String, ProgramError> {
     let folder = match given {
         Some(given) => given_folder(given)?,
         None => std::env::current_dir().map_err(ProgramError::NoCurrentFolder)?,

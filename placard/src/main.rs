@@ -3,12 +3,14 @@
 //! - `placard acp` is the agent for an editor: JSON-RPC on stdin and stdout (`acp`).
 //! - `placard run "prompt"` is one prompt in a plain terminal (`run`).
 //! - `placard serve` is the chat in a browser (`serve`).
+//! - `placard doctor` tells what works here (`doctor`).
 //!
 //! `run` and `serve` are clients of the agent through the same hub as the desktop window (`host`); `--agent` puts any
 //! other ACP agent behind it.
 
 mod acp;
 mod arguments;
+mod doctor;
 mod error;
 mod host;
 mod last_words;
@@ -57,6 +59,7 @@ fn start(command: Command) -> Result<ExitCode, ProgramError> {
             Command::Acp => acp::serve(surroundings).await,
             Command::Run(arguments) => run::prompt(arguments, surroundings).await,
             Command::Serve(arguments) => serve::serve(arguments, surroundings).await,
+            Command::Doctor(arguments) => doctor::examine(arguments, surroundings).await,
         }
     });
     // A thread that waits for stdin cannot be told to stop; the process ends without it.

@@ -22,7 +22,7 @@ pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by, is_cer
 pub(crate) use enforce::apply;
 pub use policy::{SandboxConfig, policy};
 use support::INSTALL_BUBBLEWRAP;
-pub use support::{Support, notice};
+pub use support::{Support, can_run, notice};
 
 /// How far a command may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 // The lints know only test functions as tests, not what serves them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod doctor;
 mod home;
 mod interrupt;
 mod words;

@@ -75,6 +75,18 @@ fn find_bubblewrap(environment: &Environment) -> Vec<PathBuf> {
 pub(super) const INSTALL_BUBBLEWRAP: &str = "the program bwrap is not on the PATH: install the package bubblewrap, \
      or take [sandbox] engine = \"landlock\" in the configuration";
 
+/// Whether a command can run in this sandbox at all. Without what it asks for, the launcher refuses.
+pub fn can_run(sandbox: &Sandbox, support: &Support) -> bool {
+    !sandbox.restricts()
+        || match sandbox.engine {
+            Engine::Bubblewrap => sandbox.bubblewrap.is_some(),
+            Engine::Landlock => {
+                (sandbox.level == Level::Off || support.landlock.is_some())
+                    && (sandbox.network || support.seccomp)
+            }
+        }
+}
+
 /// One sentence for the card of a command, where its sandbox keeps it from less than was asked for, or keeps it from running.
 pub fn notice(sandbox: &Sandbox, support: &Support) -> Option<String> {
     let level = sandbox.level.name();
@@ -207,9 +219,12 @@ mod tests {
             ),
         ];
         for (asked, landlock, expected) in cases {
+            let support = support(landlock);
+            assert_eq!(notice(&asked, &support).as_deref(), Some(expected));
             assert_eq!(
-                notice(&asked, &support(landlock)).as_deref(),
-                Some(expected)
+                can_run(&asked, &support),
+                !expected.starts_with("Does not run"),
+                "{expected}"
             );
         }
     }

@@ -1,0 +1,68 @@
+//! `placard doctor`: what works here, what does not, and what a session in this folder would be given.
+//!
+//! It looks and changes nothing. Of variables it tells names, of a key whether it is set.
+
+mod checks;
+mod finding;
+mod login_shell;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agent_core::Surroundings;
+use agent_core::config::Config;
+
+use crate::arguments::DoctorArguments;
+use crate::doctor::finding::Report;
+use crate::error::ProgramError;
+use crate::host;
+
+/// Looks at everything and prints the report; code 1 when something does not work.
+pub(crate) async fn examine(
+    arguments: DoctorArguments,
+    surroundings: Surroundings,
+) -> Result<ExitCode, ProgramError> {
+    let cwd = PathBuf::from(host::folder(arguments.cwd.as_deref())?);
+    let report = look(&surroundings, &cwd).await;
+    let text = if arguments.json {
+        report.json()
+    } else {
+        report.text()
+    };
+    let mut stdout = std::io::stdout();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(ProgramError::Stdout)?;
+    Ok(if report.works() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+async fn look(surroundings: &Surroundings, cwd: &std::path::Path) -> Report {
+    let loaded = Config::load(surroundings);
+    let configuration = checks::configuration(surroundings, &loaded);
+    // With a file that cannot be read no session opens; what the rest of the report says is true once it is mended.
+    let config = loaded
+        .unwrap_or_else(|_| Config::unconfigured(surroundings.config_dir.join("config.toml")));
+    let environment = &surroundings.environment;
+    let support = agent_core::shell::sandbox::Support::probe(environment);
+    Report {
+        findings: vec![
+            configuration,
+            checks::model(&config, environment),
+            checks::sessions(&surroundings.data_dir),
+            checks::bash(environment),
+            login_shell::compare(environment).await,
+            checks::kernel(),
+            checks::landlock(&support),
+            checks::seccomp(&support),
+            checks::bubblewrap(&support).await,
+            checks::sandbox(&config, surroundings, &support, cwd),
+            checks::variables(&config, environment),
+        ],
+    }
+}

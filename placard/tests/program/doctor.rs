@@ -1,0 +1,135 @@
+//! `placard doctor` in homes that are in order, and in others.
+
+use std::fs;
+use std::process::Stdio;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::home::{Home, PATIENCE};
+
+/// The exit code and what was printed.
+async fn doctor(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String) {
+    let program = Command::new(env!("CARGO_BIN_EXE_placard"))
+        .arg("doctor")
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", home.folder())
+        .envs(variables.iter().copied())
+        .current_dir(home.folder())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = timeout(PATIENCE, program).await.expect("it ends").unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}
+
+fn configure(home: &Home, text: &str) {
+    let folder = home.folder().join(".config/placard");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn finding(report: &str, topic: &str) -> Value {
+    let report: Value = serde_json::from_str(report).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["topic"] == topic);
+    found.unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_home_in_order_works_and_leaves_no_trace() {
+    let home = Home::new();
+    let variables = [("OPENAI_API_KEY", "k-very-secret"), ("LANG", "C")];
+    let (code, text) = doctor(&home, &[], &variables).await;
+    assert_eq!(code, 0, "{text}");
+    assert!(text.starts_with("placard "), "{text}");
+    assert!(text.ends_with("\nEverything works.\n"), "{text}");
+    assert!(text.contains("passed: HOME LANG PATH\n"), "{text}");
+    assert!(text.contains("held back: OPENAI_API_KEY\n"), "{text}");
+    assert!(!text.contains("k-very-secret"), "{text}");
+    assert_eq!(fs::read_dir(home.folder()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn the_sandbox_is_the_one_that_a_session_would_get() {
+    let home = Home::new();
+    let root = home.folder().canonicalize().unwrap();
+    fs::create_dir(root.join("atlas")).unwrap();
+    configure(
+        &home,
+        "[sandbox]\nlevel = \"read-only\"\nnetwork = true\n[shell.env]\npass = [\"APP_*\"]\nset = { GH_TOKEN = \"hidden\" }",
+    );
+    let arguments = ["--json", "--cwd", "atlas"];
+    let (code, report) = doctor(&home, &arguments, &[("APP_MODE", "x")]).await;
+    assert_eq!(code, 0, "{report}");
+    assert!(!report.contains("hidden"), "{report}");
+    let sandbox = finding(&report, "sandbox");
+    let expected = format!(
+        "read-only, network on, by landlock, in {}",
+        home.folder().join("atlas").display()
+    );
+    assert_eq!(sandbox["text"], expected);
+    let details = sandbox["details"].as_array().unwrap();
+    assert!(details.contains(&json!("writable: /dev/null")), "{sandbox}");
+    assert!(!details.contains(&json!("writable: /tmp")), "{sandbox}");
+    let variables = finding(&report, "variables");
+    assert_eq!(
+        variables["details"],
+        json!(["passed: APP_MODE HOME PATH", "set: GH_TOKEN"])
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_work_is_said_and_counted() {
+    let home = Home::new();
+    configure(&home, "[sandbox]\nlevel = \"loose\"");
+    let (code, report) = doctor(&home, &["--json"], &[]).await;
+    assert_eq!(code, 1, "{report}");
+    let configuration = finding(&report, "configuration");
+    assert_eq!(configuration["state"], "wrong");
+    let words = configuration["text"].as_str().unwrap();
+    assert!(
+        words.ends_with(
+            "config.toml:2: `level` must be \"workspace-write\", \"read-only\" or \"off\", and here it is the text `loose`"
+        ),
+        "{words}"
+    );
+
+    configure(
+        &home,
+        "[sandbox]\nengine = \"bubblewrap\"\nlevel = \"workspace-write\"",
+    );
+    let variables = [
+        ("PATH", "/no/such/folder"),
+        ("PLACARD_MODEL", "deepseek/deepseek-chat"),
+    ];
+    let (code, text) = doctor(&home, &[], &variables).await;
+    assert_eq!(code, 1, "{text}");
+    assert!(text.ends_with("\n2 things do not work.\n"), "{text}");
+    assert!(text.contains("install the package bubblewrap"), "{text}");
+    assert!(
+        text.contains("needs an API key: set the variable DEEPSEEK_API_KEY"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_home_as_the_sessions_folder_opens_the_configuration_to_commands() {
+    let home = Home::new();
+    let (code, report) = doctor(&home, &["--json"], &[]).await;
+    assert_eq!(code, 0, "{report}");
+    let sandbox = finding(&report, "sandbox");
+    assert_eq!(sandbox["state"], "note", "{sandbox}");
+    assert_eq!(
+        sandbox["details"][0],
+        "Commands can change Placard's own configuration: it lies in a folder that they may write."
+    );
+}
