@@ -108,8 +108,9 @@ impl From<io::Error> for CommandError {
 }
 
 impl Command {
-    /// Runs the command to its end. What it prints goes to `output`, which is finished when this returns.
-    /// `cancel` ends the command with all its descendants; so do the handle's stop and dropping the future.
+    /// Runs the command to its end. What it prints goes to `output`, which is finished when this returns, but for an error:
+    /// whoever tells of that on the card finishes it then. `cancel` ends the command with all its descendants; so do the
+    /// handle's stop and dropping the future.
     pub async fn run(
         &self,
         output: &TerminalOutput,
@@ -120,7 +121,6 @@ impl Command {
             Ok(running) => running.finish(output, cancel).await,
             Err(error) => {
                 handle.set_state(CommandState::Over);
-                output.finish();
                 Err(error)
             }
         }

@@ -170,8 +170,9 @@ impl Running {
         }
     }
 
-    /// To the command's end. What it prints goes to `output`, which is finished when this returns. `cancel` ends the command
-    /// with all its descendants, as its handle's stop does; so does dropping the future.
+    /// To the command's end. What it prints goes to `output`, which is finished when this returns, but for an error, of which
+    /// its card is still to tell. `cancel` ends the command with all its descendants, as its handle's stop does; so does
+    /// dropping the future.
     pub async fn finish(
         self,
         output: &TerminalOutput,
@@ -180,7 +181,9 @@ impl Running {
         let handle = self.handle.clone();
         let result = self.finish_inner(output, cancel).await;
         handle.set_state(CommandState::Over);
-        output.finish();
+        if result.is_ok() {
+            output.finish();
+        }
         result
     }
 

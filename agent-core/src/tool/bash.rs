@@ -281,6 +281,7 @@ async fn start(
             Err(error) => {
                 let line = format!("placard: {error}\r\n");
                 known.output.push(line.as_bytes());
+                known.output.finish();
                 (Closing::unknown(), None)
             }
         };
