@@ -41,9 +41,9 @@ build: setup-window $(page) ## build the page and every program
 
 test: setup-test lint test-ui test-rust test-browser ## run every test: units, wire, page, window, browser
 
-bench: setup-headless $(page) ## measure the release build: start and memory of the headless agent
+bench: setup-headless $(page) ## measure the release build: start, memory, commands against `script`
 	cargo build --release -p placard
-	cargo bench -p placard-tests
+	cargo bench -p placard-tests --no-fail-fast
 
 lint: $(ui_packages) $(page) ## check format, lints and types
 	cargo fmt --all --check

@@ -1,47 +1,20 @@
 //! A command as a card on the wire, and as plain content for a client that draws none.
 
-use std::time::{Duration, Instant};
-
 use placard_tests::Home;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use crate::command::{Told, joined, told};
 use crate::editor::{Editor, draws_cards};
-
-/// The calls of one prompt in a fresh session: `(session's folder, updates, answer)`.
-async fn run(capabilities: Value, prompt: &str) -> (String, Vec<Value>, Value) {
-    let home = Home::new();
-    let folder = home.work_folder();
-    let mut editor = Editor::connect(&home, capabilities).await;
-    let session = editor.session(&folder).await;
-    let answer = editor.turn(&session, prompt).await;
-    let calls = editor.calls(&session);
-    editor.close(Duration::from_secs(5)).await;
-    (folder.display().to_string(), calls, answer)
-}
-
-/// Output updates put together: how many pieces come depends on timing, what they say does not.
-fn joined(calls: Vec<Value>) -> Vec<Value> {
-    const DATA: &str = "/_meta/terminal_output/data";
-    let mut joined: Vec<Value> = Vec::new();
-    for call in calls {
-        let piece = call
-            .pointer(DATA)
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        let before = joined.last_mut().and_then(|last| last.pointer_mut(DATA));
-        match (before, piece) {
-            (Some(Value::String(before)), Some(piece)) => before.push_str(&piece),
-            _ => joined.push(call),
-        }
-    }
-    joined
-}
 
 #[tokio::test]
 async fn a_command_is_a_card_with_folder_colours_and_exit() {
-    let (cwd, calls, answer) =
-        run(draws_cards(), r"$ printf '\033[31mred\033[0m\n'; echo ok").await;
+    let Told { cwd, calls, answer } = told(
+        &Home::new(),
+        draws_cards(),
+        r"$ printf '\033[31mred\033[0m\n'; echo ok",
+    )
+    .await;
     let command = r"printf '\033[31mred\033[0m\n'; echo ok";
     assert_eq!(
         joined(calls),
@@ -74,7 +47,8 @@ async fn a_command_is_a_card_with_folder_colours_and_exit() {
 
 #[tokio::test]
 async fn a_client_that_wants_the_delta_key_gets_that_key_only() {
-    let (_, calls, _) = run(
+    let Told { calls, .. } = told(
+        &Home::new(),
         json!({"_meta": {"terminal_output": true, "terminal_output_delta": true}}),
         "$ echo ok",
     )
@@ -92,80 +66,13 @@ async fn a_client_that_wants_the_delta_key_gets_that_key_only() {
 }
 
 #[tokio::test]
-async fn every_exit_is_told_once_and_as_it_was() {
-    for (command, exit_code, signal, status) in [
-        ("exit 3", json!(3), json!(null), "failed"),
-        ("kill -9 $$", json!(null), json!("SIGKILL"), "failed"),
-        ("no-such-command-here", json!(127), json!(null), "failed"),
-        ("true", json!(0), json!(null), "completed"),
-    ] {
-        let (_, calls, answer) = run(draws_cards(), &format!("$ {command}")).await;
-        let exits: Vec<&Value> = calls
-            .iter()
-            .filter(|call| !call["_meta"]["terminal_exit"].is_null())
-            .collect();
-        assert_eq!(
-            exits,
-            [&json!({
-                "sessionUpdate": "tool_call_update",
-                "toolCallId": "call-1",
-                "status": status,
-                "_meta": {"terminal_exit": {"terminal_id": "terminal-call-1", "exit_code": exit_code, "signal": signal}},
-            })],
-            "{command}"
-        );
-        assert_eq!(
-            calls.last(),
-            Some(exits[0]),
-            "nothing follows the exit of {command}"
-        );
-        assert_eq!(answer["result"]["stopReason"], "end_turn");
-    }
-}
-
-#[tokio::test]
-async fn the_first_line_of_a_slow_command_is_on_the_wire_within_a_fifth_of_a_second() {
-    let home = Home::alone();
-    let mut editor = Editor::connect(&home, draws_cards()).await;
-    let session = editor.session(&home.work_folder()).await;
-    // The first prompt opens the store and so on; the promise is about commands.
-    editor.turn(&session, "$ true").await;
-    editor.frames.clear();
-
-    let sent = Instant::now();
-    let id = editor
-        .prompt(&session, "$ for i in 1 2 3; do echo $i; sleep 1; done")
-        .await;
-    editor.response(id).await;
-    let seen: Vec<(String, Duration)> = editor
-        .frames
-        .iter()
-        .filter_map(|frame| {
-            let data =
-                frame.message["params"]["update"]["_meta"]["terminal_output"]["data"].as_str()?;
-            Some((data.to_owned(), frame.at - sent))
-        })
-        .collect();
-    let [(one, first), (two, second), (three, third)] = seen.as_slice() else {
-        panic!("not three moments: {seen:?}")
-    };
-    assert_eq!([one.as_str(), two, three], ["1\r\n", "2\r\n", "3\r\n"]);
-    assert!(*first < Duration::from_millis(200), "{seen:?}");
-    assert!(
-        second.saturating_sub(*first) > Duration::from_millis(700)
-            && third.saturating_sub(*second) > Duration::from_millis(700),
-        "{seen:?}"
-    );
-}
-
-#[tokio::test]
 async fn without_the_capability_nothing_of_a_card_is_sent() {
     let command = r"printf '\033[31m10%%\r100%%\033[0m\nDone\n```\n'";
     for capabilities in [
         json!({}),
         json!({"_meta": {"terminal_output": "true", "terminal_output_delta": 1}}),
     ] {
-        let (_, calls, _) = run(capabilities, &format!("$ {command}")).await;
+        let Told { calls, .. } = told(&Home::new(), capabilities, &format!("$ {command}")).await;
         assert_eq!(
             calls,
             vec![
@@ -215,7 +122,8 @@ async fn two_sessions_with_folders_of_their_own_do_not_mix() {
 
 #[tokio::test]
 async fn calls_of_one_answer_are_announced_together_and_run_in_order() {
-    let (_, calls, _) = run(draws_cards(), "$ echo one\n$ echo two; false").await;
+    let Told { calls, .. } =
+        told(&Home::new(), draws_cards(), "$ echo one\n$ echo two; false").await;
     let titles: Vec<&Value> = calls.iter().take(2).map(|call| &call["title"]).collect();
     assert_eq!(titles, ["echo one", "echo two; false"]);
     let exits: Vec<&Value> = calls

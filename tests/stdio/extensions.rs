@@ -17,7 +17,7 @@ fn types() -> Value {
     json!({"_meta": {"terminal_output": true, "placard": {"terminal_input": true}}})
 }
 
-fn state<'m>(message: &'m Value) -> Option<&'m str> {
+fn state(message: &Value) -> Option<&str> {
     (message["method"] == "_placard/terminal_state")
         .then(|| message["params"]["state"].as_str())
         .flatten()

@@ -8,11 +8,18 @@
 
 mod cancel;
 mod cards;
+mod closed_once;
+mod command;
 mod editor;
 mod extensions;
 mod faults;
+mod field_output;
+mod field_processes;
+mod fifty;
 mod idle;
+mod left_out;
 mod models;
 mod permission;
+mod scripted;
 mod slow_reader;
 mod store;

@@ -7,6 +7,7 @@ use placard_tests::Home;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use crate::command::{closed, exits, output};
 use crate::editor::{Editor, draws_cards};
 
 #[tokio::test]
@@ -46,14 +47,12 @@ async fn a_store_that_cannot_be_used_fails_the_turn_by_name_and_the_session_stay
     editor.close(Duration::from_secs(5)).await;
 }
 
-/// A disk that is full for a while, by the one limit that works for root too.
-#[tokio::test]
-async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
-    let home = Home::new();
+/// An agent on a disk that can be made full, by the one limit that works for root too.
+async fn on_a_small_disk(home: &Home) -> Editor {
     let start = "trap '' XFSZ; exec \"$0\" acp";
     let placard = placard_tests::binary("placard");
     let mut editor = Editor::from(placard_tests::Program::start(
-        &home,
+        home,
         std::path::Path::new("/bin/bash"),
         &["-c", start, &placard.display().to_string()],
     ));
@@ -63,22 +62,31 @@ async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
             json!({"protocolVersion": 1, "clientCapabilities": draws_cards()}),
         )
         .await;
-    let session = editor.session(&home.work_folder()).await;
-    editor.turn(&session, "$ true").await;
+    editor
+}
 
+/// The most bytes that the agent can write to a file from now on.
+fn limit(editor: &Editor, bytes: Option<u64>) {
     let pid = editor
         .program
         .id()
         .and_then(|id| i32::try_from(id).ok())
         .and_then(rustix::process::Pid::from_raw);
-    let limit = |bytes: Option<u64>| {
-        let limit = rustix::process::Rlimit {
-            current: bytes,
-            maximum: None,
-        };
-        rustix::process::prlimit(pid, rustix::process::Resource::Fsize, limit).unwrap();
+    let limit = rustix::process::Rlimit {
+        current: bytes,
+        maximum: None,
     };
-    limit(Some(40 * 1024));
+    rustix::process::prlimit(pid, rustix::process::Resource::Fsize, limit).unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
+    let home = Home::new();
+    let mut editor = on_a_small_disk(&home).await;
+    let session = editor.session(&home.work_folder()).await;
+    editor.turn(&session, "$ true").await;
+
+    limit(&editor, Some(40 * 1024));
     let prompt = format!(
         "$ seq 20000; touch {}",
         home.work_folder().join("full").display()
@@ -87,7 +95,7 @@ async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("cannot be saved"), "{message}");
 
-    limit(None);
+    limit(&editor, None);
     for name in ["again", "and-again"] {
         let answer = editor.turn(&session, &format!("$ touch {name}")).await;
         assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
@@ -97,6 +105,31 @@ async fn a_full_disk_fails_the_turn_and_not_those_after_it() {
     let answer = editor.turn(&fresh, "$ true").await;
     assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
     editor.close(Duration::from_secs(5)).await;
+}
+
+#[tokio::test]
+async fn a_disk_that_fills_up_under_a_command_leaves_its_card_closed_once_as_it_ended() {
+    let home = Home::new();
+    let mut editor = on_a_small_disk(&home).await;
+    let session = editor.session(&home.work_folder()).await;
+    let prompt = editor
+        .prompt(
+            &session,
+            "$ echo begun; until [ -e go ]; do sleep 0.01; done; seq 2000; exit 3",
+        )
+        .await;
+    editor
+        .until(|message| output(&message["params"]["update"]).is_some())
+        .await;
+    limit(&editor, Some(4096));
+    std::fs::write(home.work_folder().join("go"), "").unwrap();
+    let answer = editor.response(prompt).await;
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cannot be saved"), "{message}");
+    assert_eq!(
+        exits(&editor.calls(&session)),
+        [closed("call-1", "failed", Some(3), None)]
+    );
 }
 
 /// Another program that holds the store must not keep a cancel waiting, nor the end.
