@@ -11,6 +11,7 @@ pub mod agent;
 pub mod config;
 pub mod logging;
 pub mod model;
+mod platform;
 pub mod session;
 pub mod shell;
 pub mod store;

@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::platform;
+
 /// A snapshot of environment variables.
 ///
 /// `Debug` shows the names only: values may be secrets.
@@ -90,17 +92,7 @@ impl Surroundings {
             config_dir: folders.config_dir().join("placard"),
             data_dir: folders.data_dir().join("placard"),
             cache_dir: folders.cache_dir().join("placard"),
-            program: own_program()?,
+            program: platform::own_program()?,
         })
-    }
-}
-
-/// What runs this very program again: on Linux also when its file was replaced while it runs, as an update does.
-fn own_program() -> std::io::Result<PathBuf> {
-    let own = PathBuf::from("/proc/self/exe");
-    if own.exists() {
-        Ok(own)
-    } else {
-        std::env::current_exe()
     }
 }

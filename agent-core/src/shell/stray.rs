@@ -3,10 +3,9 @@
 //! Every process of a command bears the command's mark in its environment. A process can wipe its own environment, so this
 //! is the second line of defence; the first is the supervisor, which needs no mark.
 
-use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
+use rustix::process::{Signal, kill_process};
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::platform::bearing;
 
 /// The variable that bears the mark.
 pub const MARK: &str = "PLACARD_COMMAND";
@@ -26,23 +25,4 @@ pub fn kill_marked(mark: &str) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
-}
-
-fn bearing(entry: &[u8]) -> Vec<Pid> {
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    processes
-        .flatten()
-        .filter_map(|process| {
-            let name = process.file_name();
-            let pid = std::str::from_utf8(name.as_bytes()).ok()?.parse().ok()?;
-            // Of processes of other people it cannot be read.
-            let environment = fs::read(process.path().join("environ")).ok()?;
-            let marked = environment
-                .split(|byte| *byte == 0)
-                .any(|variable| variable == entry);
-            marked.then(|| Pid::from_raw(pid)).flatten()
-        })
-        .collect()
 }

@@ -7,9 +7,8 @@
 //!
 //! Both are single-threaded and start no runtime.
 
-mod descendants;
+pub(crate) mod descendants;
 mod launch;
-mod reading;
 mod watch;
 
 use std::ffi::OsStr;

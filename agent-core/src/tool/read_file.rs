@@ -1,8 +1,7 @@
 //! `read_file`: a text file, or some of its lines.
 
 use std::fmt::Write as _;
-use std::os::fd::AsRawFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use async_trait::async_trait;
 use rustix::fs::OFlags;
@@ -15,6 +14,7 @@ use super::presentation::{
 };
 use super::{Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
+use crate::platform;
 
 const NAME: &str = "read_file";
 
@@ -218,8 +218,9 @@ async fn open(path: &Path, within: Option<&Place>) -> Result<tokio::fs::File, St
     if !metadata.is_file() {
         return Err("it is not a regular file".to_owned());
     }
-    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    if within.is_some_and(|place| !place.holds(&opened)) {
+    // Where it really lies: a link on the way may have been changed since it was allowed.
+    let opened = platform::path_of(&file);
+    if within.is_some_and(|place| !opened.is_ok_and(|opened| place.holds(&opened))) {
         return Err(
             "it leads out of the session's folders; ask for it again by its real path".to_owned(),
         );

@@ -4,9 +4,10 @@
 //! by following parents upwards to the supervisor.
 
 use std::collections::HashMap;
-use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::platform::parents;
 
 /// The living descendants of this process, zombies not counted.
 pub fn living() -> Vec<Pid> {
@@ -25,29 +26,6 @@ pub fn signal_all(signal: Signal) -> usize {
         let _ = kill_process(*pid, signal);
     }
     all.len()
-}
-
-/// Child to parent, for every process that is no zombie.
-fn parents() -> HashMap<i32, i32> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return HashMap::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| {
-            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            Some((pid, parent_of(&stat)?))
-        })
-        .collect()
-}
-
-/// The parent in a line of `/proc/PID/stat`; none for a zombie. The program's name, in parentheses, may hold anything.
-fn parent_of(stat: &str) -> Option<i32> {
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    (state != "Z" && state != "X").then_some(parent)
 }
 
 /// Every process whose line of parents leads to `root`. A zombie between the two breaks no line: its children
@@ -77,13 +55,6 @@ fn below(root: i32, parents: &HashMap<i32, i32>) -> Vec<i32> {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
-
-    #[test]
-    fn the_parent_is_found_behind_any_name() {
-        assert_eq!(parent_of("7 (a) b) (c)) S 3 7 7 0 -1"), Some(3));
-        assert_eq!(parent_of("7 (gone) Z 3 7 7 0 -1"), None);
-        assert_eq!(parent_of("nonsense"), None);
-    }
 
     #[test]
     fn descendants_are_found_at_any_depth_and_nobody_else() {

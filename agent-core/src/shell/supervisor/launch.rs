@@ -11,8 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
+use crate::platform;
 use crate::shell::sandbox::{self, Engine, Sandbox, SandboxError};
 
 /// How long the supervisor may take to hand over the terminal. It does so at once; the limit only keeps a launcher whose
@@ -42,7 +41,9 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Ok(sandbox) = read_sandbox(&first) else {
         return ExitCode::from(2);
     };
-    die_with_parent();
+    // Should the supervisor be killed, by the command itself perhaps, the command is not to go on unwatched. The
+    // supervisor has one thread, so the signal means its end and nothing else.
+    platform::die_with_parent();
     wait_for_terminal();
     match sandbox {
         None => {}
@@ -76,12 +77,6 @@ fn become_command(argv: &[OsString]) -> ExitCode {
     } else {
         NOT_RUN
     })
-}
-
-/// Should the supervisor be killed, by the command itself perhaps, the command is not to go on unwatched. A supervisor and
-/// a launcher have one thread each, so the signal means their end and nothing else.
-fn die_with_parent() {
-    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
 }
 
 /// A process that reads the terminal before its group is the foreground one would be stopped by the kernel.

@@ -13,7 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
-use super::{LAUNCH, PROCESS_NAME, descendants, reading};
+use super::{LAUNCH, PROCESS_NAME, descendants};
+use crate::platform::{self, Look};
 use crate::shell::control::{Order, Report, line};
 use crate::shell::sandbox::Sandbox;
 
@@ -74,7 +75,7 @@ impl Supervisor {
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP] {
             signal_hook::flag::register(signal, Arc::clone(&noticed))?;
         }
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        platform::adopt_orphans()?;
         let (children, wake) = UnixStream::pair()?;
         children.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, wake)?;
@@ -180,7 +181,7 @@ impl Supervisor {
                     self.begin_ending(TERMINATE_AFTER, KILL_AFTER);
                 }
                 Ok(Order::Look) if !self.command_ended => {
-                    let reading::Look { reading, by_line } = reading::look(rustix::stdio::stderr());
+                    let Look { reading, by_line } = platform::look(rustix::stdio::stderr());
                     self.tell(&Report::Looked { reading, by_line })?;
                 }
                 _ => {}
@@ -260,7 +261,7 @@ fn interrupt_foreground() {
 fn spawn(argv: &[String], keyboard: bool, sandbox: Option<&Sandbox>) -> io::Result<Pid> {
     let terminal = io::stderr().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
-    let child = Command::new("/proc/self/exe")
+    let child = Command::new(platform::own_program()?)
         .arg0(PROCESS_NAME)
         .arg(LAUNCH)
         .arg(serde_json::to_string(&sandbox)?)

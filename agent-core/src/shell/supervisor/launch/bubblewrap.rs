@@ -17,7 +17,8 @@ use std::sync::atomic::AtomicBool;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use signal_hook::consts as signals;
 
-use super::{NOT_RUN, die_by, die_with_parent};
+use super::{NOT_RUN, die_by};
+use crate::platform::die_with_parent;
 use crate::shell::sandbox::{Sandbox, SandboxError, bubblewrap_arguments};
 use crate::shell::supervisor::{LAUNCH, PROCESS_NAME};
 

@@ -12,22 +12,14 @@ use std::path::{Path, PathBuf};
 use rustix::process::Pid;
 use rustix::termios::LocalModes;
 
-use super::descendants;
+use crate::platform::Look;
+use crate::shell::supervisor::descendants;
 
 /// No program waits for more files than this by one call; a larger number is not looked into.
 const MOST_FILES: usize = 1024;
 
-/// What a look at the terminal found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Look {
-    /// A process in the foreground waits for input.
-    pub(super) reading: bool,
-    /// The terminal hands out lines, so a control character can end the input.
-    pub(super) by_line: bool,
-}
-
 /// Looks at everything that runs in the foreground of the terminal.
-pub(super) fn look(terminal: impl AsFd) -> Look {
+pub(crate) fn look(terminal: impl AsFd) -> Look {
     let terminal = terminal.as_fd();
     let modes = rustix::termios::tcgetattr(terminal).map(|attributes| attributes.local_modes);
     let by_line = modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON));
