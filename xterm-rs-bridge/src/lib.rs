@@ -33,6 +33,7 @@ mod model;
 mod person;
 mod plain;
 mod screen;
+mod sheet;
 mod spill;
 mod tail;
 mod utf8;
@@ -44,6 +45,7 @@ pub use live::LiveCursor;
 pub use model::model_text;
 pub use person::PersonFilter;
 pub use plain::plain_text;
+pub use screen::Screen;
 pub use spill::{SpillError, SpillFile};
 pub use utf8::Utf8Decoder;
 

@@ -1,5 +1,7 @@
 //! What of a command's output may reach a person's own terminal.
 
+use std::fmt::Write as _;
+
 /// A string sequence that runs on for longer than this lost its terminator; what follows is text again.
 const LONGEST_STRING: usize = 1 << 20;
 
@@ -22,6 +24,17 @@ enum State {
     Removed,
 }
 
+/// What is let through besides text.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Passing {
+    /// What draws.
+    #[default]
+    Drawing,
+    /// Everything but strings: for an emulator of our own, which has no clipboard, answers no query, and must not be made to hold
+    /// titles and images.
+    AllButStrings { rows: u16, columns: u16 },
+}
+
 /// Filters output for a terminal that belongs to a person and not to us.
 ///
 /// Text, colours, cursor movements and erases pass. What would act on the terminal beyond drawing is removed: clipboard access, titles,
@@ -29,6 +42,8 @@ enum State {
 /// hyperlinks whose scheme is not `http`, `https` or `file`. Sequences may be split between pieces in any way.
 #[derive(Debug, Default, Clone)]
 pub struct PersonFilter {
+    passing: Passing,
+    margins: Option<(u16, u16)>,
     state: State,
     /// The sequence so far, with its introducer in the seven-bit form.
     sequence: String,
@@ -42,13 +57,32 @@ impl PersonFilter {
         Self::default()
     }
 
+    /// A filter before an emulator of our own, of that size: all that moves, draws and sets passes, strings do not, save links.
+    pub(crate) fn for_emulator(rows: u16, columns: u16) -> Self {
+        Self {
+            passing: Passing::AllButStrings { rows, columns },
+            ..Self::default()
+        }
+    }
+
+    /// The emulator behind this filter has another size now, and no margins.
+    pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
+        self.passing = Passing::AllButStrings { rows, columns };
+        self.margins = None;
+    }
+
+    /// The margins of the emulator behind this filter, first and last row counted from 1; `None` when it scrolls whole.
+    pub(crate) fn margins(&self) -> Option<(u16, u16)> {
+        self.margins
+    }
+
     /// Appends what may pass of `text` to `out`.
     pub fn filter(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             if self.state == State::Ground {
                 let plain = rest
-                    .find(|c: char| c.is_control() && !passes(c))
+                    .find(|c: char| c.is_control() && !self.character_passes(c))
                     .unwrap_or(rest.len());
                 if plain > 0 {
                     out.push_str(&rest[..plain]);
@@ -93,10 +127,18 @@ impl PersonFilter {
                 '[' => self.begin("\x1b[", State::Control),
                 ']' => self.begin("\x1b]", State::Command),
                 'P' | 'X' | '^' | '_' => self.begin("", State::Removed),
-                ' '..='/' => self.state = State::Intermediate,
+                ' '..='/' => {
+                    self.begin("\x1b", State::Intermediate);
+                    self.sequence.push(character);
+                }
                 '0'..='~' => {
+                    if character == 'c' {
+                        self.margins = None;
+                    }
                     // Save and restore the cursor, line feed, reverse line feed.
-                    if matches!(character, '7' | '8' | 'D' | 'E' | 'M') {
+                    if self.passing != Passing::Drawing
+                        || matches!(character, '7' | '8' | 'D' | 'E' | 'M')
+                    {
                         out.push('\x1b');
                         out.push(character);
                     }
@@ -105,8 +147,19 @@ impl PersonFilter {
                 other => self.break_off(other, out),
             },
             State::Intermediate => match character {
-                ' '..='/' => {}
-                '0'..='~' => self.drop_sequence(),
+                ' '..='/' => {
+                    // More than two mean nothing to anyone.
+                    if self.sequence.len() < 4 {
+                        self.sequence.push(character);
+                    }
+                }
+                '0'..='~' => {
+                    if self.passing != Passing::Drawing {
+                        out.push_str(&self.sequence);
+                        out.push(character);
+                    }
+                    self.drop_sequence();
+                }
                 other => self.break_off(other, out),
             },
             State::Control => match character {
@@ -117,10 +170,7 @@ impl PersonFilter {
                     }
                 }
                 '@'..='~' => {
-                    if control_passes(&self.sequence[2..], character) {
-                        out.push_str(&self.sequence);
-                        out.push(character);
-                    }
+                    self.end_control(character, out);
                     self.drop_sequence();
                 }
                 other => self.break_off(other, out),
@@ -138,6 +188,42 @@ impl PersonFilter {
         }
     }
 
+    fn end_control(&mut self, action: char, out: &mut String) {
+        let parameters = &self.sequence[2..];
+        match self.passing {
+            Passing::Drawing if !control_passes(parameters, action) => {}
+            // A few bytes must not cost the printing of 65,535 characters.
+            Passing::AllButStrings { columns, .. } if action == 'b' => {
+                let times = numbers(parameters).map_or(0, |[times, _]| times.max(1));
+                let _ = write!(out, "\x1b[{}b", times.min(u32::from(columns)));
+            }
+            // The emulator goes on waiting for a wrap after it has left the edge by such a jump; a step there and back ends that.
+            Passing::AllButStrings { .. } if action == 'Z' => {
+                let _ = write!(out, "\x1b[D\x1b[C{}Z", self.sequence);
+            }
+            // The emulator takes margins that lie below its last row, and is not well after that.
+            Passing::AllButStrings { rows, .. }
+                if action == 'r' && !parameters.starts_with('?') =>
+            {
+                if let Some(margins) = numbers(parameters).and_then(|pair| margins(pair, rows)) {
+                    let (top, bottom) = margins;
+                    self.margins = (margins != (1, rows)).then_some(margins);
+                    let _ = write!(out, "\x1b[{top};{bottom}r");
+                }
+            }
+            _ => {
+                out.push_str(&self.sequence);
+                out.push(action);
+            }
+        }
+    }
+
+    fn character_passes(&self, character: char) -> bool {
+        // Shift out and in choose between character sets.
+        passes(character)
+            || self.passing != Passing::Drawing && matches!(character, '\x0e' | '\x0f')
+    }
+
     fn begin(&mut self, introducer: &str, state: State) {
         self.drop_sequence();
         self.sequence.push_str(introducer);
@@ -153,7 +239,7 @@ impl PersonFilter {
     /// A control character inside of a short sequence acts at once, as on a terminal; any other character ends the sequence.
     fn break_off(&mut self, character: char, out: &mut String) {
         if character.is_ascii_control() {
-            if passes(character) {
+            if self.character_passes(character) {
                 out.push(character);
             }
         } else {
@@ -209,6 +295,31 @@ fn control_passes(parameters: &str, action: char) -> bool {
             's' | 'u' => bare,
             _ => false,
         }
+}
+
+/// The first two parameters, 0 where one is not given; `None` for anything but plain numbers.
+fn numbers(parameters: &str) -> Option<[u32; 2]> {
+    let mut numbers = [0; 2];
+    for (index, parameter) in parameters.split(';').enumerate() {
+        let number = match parameter {
+            "" => 0,
+            digits => digits.parse().ok()?,
+        };
+        if let Some(place) = numbers.get_mut(index) {
+            *place = number;
+        }
+    }
+    Some(numbers)
+}
+
+/// The first and the last row of margins on a screen of `rows`; `None` where there is not a row to scroll.
+fn margins([top, bottom]: [u32; 2], rows: u16) -> Option<(u16, u16)> {
+    let top = u16::try_from(top.max(1)).ok()?;
+    let bottom = match u16::try_from(bottom) {
+        Ok(bottom @ 1..) => bottom.min(rows),
+        _ => rows,
+    };
+    (top < bottom).then_some((top, bottom))
 }
 
 /// A hyperlink that ends one, or that leads to where a person expects a link to lead.

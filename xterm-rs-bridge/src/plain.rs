@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use vte::{Params, Parser, Perform};
 
-use crate::screen::Screen;
+use crate::sheet::Sheet;
 
-/// Plays `raw` on a screen and returns what stands there at the end, with everything that scrolled away before it: no escape
+/// Plays `raw` on a sheet and returns what stands there at the end, with everything that scrolled away before it: no escape
 /// sequences, no overwritten progress, lines ended by `\n`. Long lines are not wrapped, tabs stay tabs. The cursor reaches the last 40
 /// lines, as on a terminal of that height. Time and memory are linear in the length of `raw`, whatever it holds.
 ///
@@ -15,10 +15,10 @@ use crate::screen::Screen;
 /// ```
 pub fn plain_text(raw: &str) -> String {
     let mut player = Player {
-        screen: Screen::new(raw.len()),
+        sheet: Sheet::new(raw.len()),
     };
     Parser::new().advance(&mut player, seven_bit(raw).as_bytes());
-    player.screen.into_text()
+    player.sheet.into_text()
 }
 
 /// The one-character forms of the escape sequences (U+0080 to U+009F) as the two-character ones, which alone the parser knows.
@@ -39,20 +39,20 @@ fn seven_bit(raw: &str) -> Cow<'_, str> {
 
 #[derive(Debug)]
 struct Player {
-    screen: Screen,
+    sheet: Sheet,
 }
 
 impl Perform for Player {
     fn print(&mut self, character: char) {
-        self.screen.print(character);
+        self.sheet.print(character);
     }
 
     fn execute(&mut self, byte: u8) {
         match byte {
-            0x08 => self.screen.backspace(),
-            b'\t' => self.screen.tab(),
-            b'\n' | 0x0b | 0x0c => self.screen.line_feed(),
-            b'\r' => self.screen.carriage_return(),
+            0x08 => self.sheet.backspace(),
+            b'\t' => self.sheet.tab(),
+            b'\n' | 0x0b | 0x0c => self.sheet.line_feed(),
+            b'\r' => self.sheet.carriage_return(),
             _ => {}
         }
     }
@@ -66,14 +66,14 @@ impl Perform for Player {
             .map(|param| param.first().copied().unwrap_or(0));
         let first = values.next().unwrap_or(0);
         let second = values.next().unwrap_or(0);
-        let screen = &mut self.screen;
+        let sheet = &mut self.sheet;
         if intermediates == b"?" {
             let full_screen = params
                 .iter()
                 .any(|param| matches!(param.first(), Some(47 | 1047 | 1049)));
             match action {
-                'h' if full_screen => screen.enter_display(),
-                'l' if full_screen => screen.leave_display(),
+                'h' if full_screen => sheet.enter_display(),
+                'l' if full_screen => sheet.leave_display(),
                 _ => {}
             }
             return;
@@ -83,34 +83,34 @@ impl Perform for Player {
         }
         let count = usize::from(first.max(1));
         match action {
-            'A' => screen.up(count),
-            'B' | 'e' => screen.down(count),
-            'C' | 'a' => screen.forward(count),
-            'D' => screen.back(count),
+            'A' => sheet.up(count),
+            'B' | 'e' => sheet.down(count),
+            'C' | 'a' => sheet.forward(count),
+            'D' => sheet.back(count),
             'E' => {
-                screen.down(count);
-                screen.carriage_return();
+                sheet.down(count);
+                sheet.carriage_return();
             }
             'F' => {
-                screen.up(count);
-                screen.carriage_return();
+                sheet.up(count);
+                sheet.carriage_return();
             }
-            'G' | '`' => screen.move_to_col(count - 1),
+            'G' | '`' => sheet.move_to_col(count - 1),
             'H' | 'f' => {
-                screen.move_to_row(count - 1);
-                screen.move_to_col(usize::from(second.max(1)) - 1);
+                sheet.move_to_row(count - 1);
+                sheet.move_to_col(usize::from(second.max(1)) - 1);
             }
-            'd' => screen.move_to_row(count - 1),
-            'J' => screen.erase_in_display(first),
-            'K' => screen.erase_in_line(first),
-            'X' => screen.erase_cells(count),
-            'P' => screen.delete_cells(count),
-            '@' => screen.insert_cells(count),
-            'L' => screen.insert_rows(count),
-            'M' => screen.delete_rows(count),
-            'b' => screen.repeat_last(count),
-            's' => screen.save_cursor(),
-            'u' => screen.restore_cursor(),
+            'd' => sheet.move_to_row(count - 1),
+            'J' => sheet.erase_in_display(first),
+            'K' => sheet.erase_in_line(first),
+            'X' => sheet.erase_cells(count),
+            'P' => sheet.delete_cells(count),
+            '@' => sheet.insert_cells(count),
+            'L' => sheet.insert_rows(count),
+            'M' => sheet.delete_rows(count),
+            'b' => sheet.repeat_last(count),
+            's' => sheet.save_cursor(),
+            'u' => sheet.restore_cursor(),
             _ => {}
         }
     }
@@ -120,10 +120,10 @@ impl Perform for Player {
             return;
         }
         match byte {
-            b'7' => self.screen.save_cursor(),
-            b'8' => self.screen.restore_cursor(),
-            b'D' | b'E' => self.screen.line_feed(),
-            b'M' => self.screen.up(1),
+            b'7' => self.sheet.save_cursor(),
+            b'8' => self.sheet.restore_cursor(),
+            b'D' | b'E' => self.sheet.line_feed(),
+            b'M' => self.sheet.up(1),
             _ => {}
         }
     }
@@ -207,7 +207,7 @@ mod tests {
         );
     }
 
-    /// Output that would cost a careless screen a time that grows with the square of its length.
+    /// Output that would cost a careless sheet a time that grows with the square of its length.
     #[test]
     fn hostile_output_takes_linear_time() {
         let long = "x".repeat(400_000);
