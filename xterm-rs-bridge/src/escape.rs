@@ -62,6 +62,12 @@ impl EscapeScanner {
                 };
                 at += skip;
                 boundary = Some(at);
+                if let Some(length) = whole_control(&bytes[at..]) {
+                    self.state = State::Ground;
+                    at += length;
+                    boundary = Some(at);
+                    continue;
+                }
             }
             let first = at;
             self.step(bytes[at], bytes.get(at + 1).copied());
@@ -120,14 +126,31 @@ fn after_other(state: State) -> State {
     }
 }
 
+/// The length of a control sequence that begins `bytes` and is all there, as nearly every one is. Longer ones are left to the steps.
+fn whole_control(bytes: &[u8]) -> Option<usize> {
+    const LONGEST: usize = 64;
+    let parameters = bytes.strip_prefix(b"\x1b[")?;
+    let end = parameters
+        .iter()
+        .take(LONGEST)
+        .position(|byte| !matches!(byte, 0x20..=0x3f))?;
+    matches!(parameters[end], 0x40..=0x7e).then_some(end + 3)
+}
+
 /// The offset of the first byte that may begin a sequence (or end a given-up one).
 fn introducer(bytes: &[u8], gave_up: bool) -> Option<usize> {
-    let begins = memchr::memchr2(0x1b, C1_LEAD, bytes);
-    if !gave_up {
-        return begins;
+    /// Where sequences are dense, a search is over before one for long runs has begun.
+    const NEAR: usize = 16;
+    if gave_up {
+        let begins = memchr::memchr2(0x1b, C1_LEAD, bytes);
+        let before = begins.map_or(bytes, |at| &bytes[..at]);
+        return memchr::memchr3(0x07, 0x18, 0x1a, before).or(begins);
     }
-    let before = begins.map_or(bytes, |at| &bytes[..at]);
-    memchr::memchr3(0x07, 0x18, 0x1a, before).or(begins)
+    let begins = |byte: &u8| *byte == 0x1b || *byte == C1_LEAD;
+    let (near, far) = bytes.split_at(bytes.len().min(NEAR));
+    near.iter()
+        .position(begins)
+        .or_else(|| memchr::memchr2(0x1b, C1_LEAD, far).map(|at| NEAR + at))
 }
 
 #[cfg(test)]

@@ -21,27 +21,11 @@ impl Utf8Decoder {
 
     /// Decodes `bytes` and appends the text to `out`.
     pub fn decode(&mut self, bytes: &[u8], out: &mut String) {
-        let mut rest = self.complete_held(bytes, out);
-        loop {
-            match str::from_utf8(rest) {
-                Ok(text) => {
-                    out.push_str(text);
-                    return;
-                }
-                Err(error) => {
-                    let (valid, after) = rest.split_at(error.valid_up_to());
-                    // Checked a second time because the unchecked conversion is unsafe; only input with a fault pays for it.
-                    out.push_str(str::from_utf8(valid).unwrap_or_default());
-                    if let Some(len) = error.error_len() {
-                        out.push(char::REPLACEMENT_CHARACTER);
-                        rest = &after[len..];
-                    } else {
-                        self.held[..after.len()].copy_from_slice(after);
-                        self.held_len = after.len();
-                        return;
-                    }
-                }
-            }
+        let rest = self.complete_held(bytes, out);
+        let rest = self.hold_unfinished(rest);
+        match str::from_utf8(rest) {
+            Ok(text) => out.push_str(text),
+            Err(_) => decode_lossy(rest, out),
         }
     }
 
@@ -55,23 +39,29 @@ impl Utf8Decoder {
     ) {
         scratch.clear();
         let rest = self.complete_held(bytes, scratch);
-        if !scratch.is_empty() {
-            take(scratch);
-        }
+        let rest = self.hold_unfinished(rest);
         match str::from_utf8(rest) {
-            Ok(text) => take(text),
-            Err(error) if error.error_len().is_none() => {
-                let (valid, after) = rest.split_at(error.valid_up_to());
-                take(str::from_utf8(valid).unwrap_or_default());
-                self.held[..after.len()].copy_from_slice(after);
-                self.held_len = after.len();
+            Ok(text) => {
+                if !scratch.is_empty() {
+                    take(scratch);
+                }
+                take(text);
             }
             Err(_) => {
-                scratch.clear();
-                self.decode(rest, scratch);
+                decode_lossy(rest, scratch);
                 take(scratch);
             }
         }
+    }
+
+    /// Holds back the beginning of a character at the end of `bytes`, and returns what is before it.
+    fn hold_unfinished<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let (whole, unfinished) = split_unfinished(bytes);
+        if !unfinished.is_empty() {
+            self.held[..unfinished.len()].copy_from_slice(unfinished);
+            self.held_len = unfinished.len();
+        }
+        whole
     }
 
     /// Is nothing held back?
@@ -114,6 +104,47 @@ impl Utf8Decoder {
         }
         rest
     }
+}
+
+/// Splits off the beginning of a character at the end of `bytes`, to which some following bytes could still make a whole one.
+fn split_unfinished(bytes: &[u8]) -> (&[u8], &[u8]) {
+    for len in 1..=bytes.len().min(3) {
+        let (whole, end) = bytes.split_at(bytes.len() - len);
+        if end[0] & 0xc0 != 0x80 {
+            let unfinished = matches!(str::from_utf8(end), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none());
+            return if unfinished {
+                (whole, end)
+            } else {
+                (bytes, &[])
+            };
+        }
+    }
+    (bytes, &[])
+}
+
+/// Decodes bytes of which some are invalid and which do not end within a character.
+fn decode_lossy(bytes: &[u8], out: &mut String) {
+    /// One invalid byte is seldom alone, and a search for the next costs more than to look at each.
+    const NEAR: usize = 256;
+    let mut rest = bytes;
+    while let Err(error) = str::from_utf8(rest) {
+        let (valid, after) = rest.split_at(error.valid_up_to());
+        // Checked a second time because the unchecked conversion is unsafe; only input with a fault pays for it.
+        out.push_str(str::from_utf8(valid).unwrap_or_default());
+        let near = if after.len() > NEAR {
+            split_unfinished(&after[..NEAR]).0
+        } else {
+            after
+        };
+        for chunk in near.utf8_chunks() {
+            out.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        rest = &after[near.len()..];
+    }
+    out.push_str(str::from_utf8(rest).unwrap_or_default());
 }
 
 #[cfg(test)]

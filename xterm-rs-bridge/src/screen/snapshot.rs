@@ -42,13 +42,15 @@ impl Screen {
             // The emulator shows the other grid only by switching, which empties this one.
             let display = self.term.grid().clone();
             self.term.swap_alt();
+            let under = self.term.grid().cursor.clone();
             writer.grid(self.term.grid());
-            writer.cursor(self.term.grid(), &self.term.grid().cursor, 0);
+            writer.cursor(self.term.grid(), &under, 0);
             self.term.swap_alt();
             *self.term.grid_mut() = display;
             writer.out.push_str("\x1b[?1049h");
             // It begins in the background colour of the pen.
             writer.take_up(&Pen::default());
+            writer.charsets(&Cursor::default(), &under);
             writer.out.push_str("\x1b[2J\x1b[H");
         }
         let grid = self.term.grid();
