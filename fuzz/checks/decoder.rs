@@ -9,7 +9,7 @@ use xterm_rs_bridge::{HEAD_BYTES, KeptOutput, LiveCursor, Utf8Decoder};
 pub fn the_same_text_whatever_the_cuts(bytes: &[u8], lengths: &[u8]) {
     let expected = String::from_utf8_lossy(bytes);
     let mut decoder = Utf8Decoder::new();
-    let mut decoded = String::new();
+    let mut text = String::new();
     let mut output = KeptOutput::new();
     let mut card = LiveCursor::new();
     let mut shown = String::new();
@@ -17,7 +17,7 @@ pub fn the_same_text_whatever_the_cuts(bytes: &[u8], lengths: &[u8]) {
     let mut seen = 0;
     let mut now = Duration::ZERO;
     for piece in pieces(bytes, lengths) {
-        decoder.decode(piece, &mut decoded);
+        decoder.decode(piece, &mut text);
         output.push(piece);
         card.pushed(&output, now);
         shown.extend(card.take(&output, now));
@@ -26,14 +26,14 @@ pub fn the_same_text_whatever_the_cuts(bytes: &[u8], lengths: &[u8]) {
         seen = since.next;
         now += Duration::from_millis(20);
     }
-    decoder.finish(&mut decoded);
+    decoder.finish(&mut text);
     output.finish();
     card.finished(now);
     while let Some(piece) = card.take(&output, now) {
         shown.push_str(&piece);
     }
     looked.push_str(&output.text_since(seen).text);
-    assert_eq!(decoded, expected);
+    assert_eq!(text, expected);
     assert_eq!(output.total_bytes(), expected.len() as u64);
     assert!(card.is_drained(&output));
     assert!(output.memory_bytes() < 3 << 19);

@@ -5,7 +5,8 @@
 //!
 //! - a person who watches a card gets what a [`LiveCursor`] takes: paced, bounded, lossless where it can be;
 //! - whoever looks later (a replay, a search, the model) reads the kept text, or what is new in it;
-//! - a model reads plain words, so [`plain_text`] plays the output on a sheet and [`model_text`] cuts the result to a bound.
+//! - a model reads plain words, so [`plain_text`] plays the output on a sheet and [`model_text`] cuts the result to a bound;
+//! - a window that comes late gets a [`Screen`]'s snapshot, which brings a fresh terminal to the same state.
 //!
 //! Below them lie [`Utf8Decoder`] (no character is ever torn between two reads) and [`EscapeScanner`] (no escape sequence is ever
 //! torn by a cut). [`PersonFilter`] guards a person's own terminal against output that would do more than print.

@@ -1,6 +1,10 @@
 //! A terminal that nobody sees: what stands on it, what scrolled off it, and how another one is brought to the same state.
 //!
-//! The emulator is `alacritty_terminal` 0.26, chosen against `vt100` 0.18 by `tests/emulators.rs`.
+//! The emulator is `alacritty_terminal` 0.26. Beside `vt100` 0.18 (`tests/emulators.rs`) it shows the same for progress that moves the
+//! cursor up, wide and combining characters and sequences that never end; only it keeps links and wraps lines anew in another size;
+//! and it took 85 ms for a line of 10 MB where the other took 142 ms, 76 ms and 202 ms for 800,000 lines (release build, 2 cores, both under
+//! load). Neither bounds an unterminated string, and this one bounds neither titles nor combining characters nor links, so strings are
+//! filtered out before it and heavy cells are lightened behind it.
 
 mod snapshot;
 #[cfg(test)]

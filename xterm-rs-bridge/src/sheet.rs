@@ -1,12 +1,12 @@
 //! A sheet of 40 rows without a right edge, just real enough to find out what a person would finally read.
 //!
-//! Why not the emulator of [`Screen`](crate::Screen)? It was tried against the tests of `plain` and cannot keep their meaning:
-//! - Its lines have an edge. A line is joined again after it was wrapped, but a CR or an erase in it then reaches only its last row. A grid
-//!   as wide as the longest line costs 24 bytes a cell in each of 40 rows: 9.6 GB for one line of 10 MB, where the sheet needs 40 MB.
-//! - It does not tell a printed space from an empty cell, so the spaces at the end of a line are lost, and which of the empty lines
-//!   at the end were printed.
-//! - A mebibyte of newlines fills its whole scrollback: 120 columns of 24 bytes for each of a million lines are 3 GB; here it is one byte
-//!   a line.
+//! Why not the emulator of [`Screen`](crate::Screen)? It was tried on the table of `plain`, 1000 columns wide, and cannot keep its meaning:
+//! - A printed space and an empty cell are the same to it, so the spaces at the end of a line and the empty lines at the end are lost.
+//!   Tabs become blanks. What stood under a full-screen program that never left is not shown.
+//! - Its lines have an edge. A wrapped line can be joined again, but a CR or an erase in it then reaches only its last row. A grid
+//!   as wide as the longest line takes 24 bytes a cell in each of 40 rows: 9.6 GB for one line of 10 MB, where the sheet has 40 MB.
+//! - Whatever scrolls off stays a row of cells: the million lines of a mebibyte of newlines would be 2.9 GB at 120 columns, here they are a
+//!   byte each.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -40,17 +40,14 @@ impl Utf8Decoder {
         scratch.clear();
         let rest = self.complete_held(bytes, scratch);
         let rest = self.hold_unfinished(rest);
-        match str::from_utf8(rest) {
-            Ok(text) => {
-                if !scratch.is_empty() {
-                    take(scratch);
-                }
-                take(text);
-            }
-            Err(_) => {
-                decode_lossy(rest, scratch);
+        if let Ok(text) = str::from_utf8(rest) {
+            if !scratch.is_empty() {
                 take(scratch);
             }
+            take(text);
+        } else {
+            decode_lossy(rest, scratch);
+            take(scratch);
         }
     }
 
