@@ -42,6 +42,8 @@ const ALLOWED: &[&str] = &[
     "REQUESTS_CA_BUNDLE",
     "GIT_SSL_CAINFO",
     "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+    "AWS_CA_BUNDLE",
     // whose work it is
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",

@@ -8,6 +8,7 @@ mod bubblewrap;
 mod capabilities;
 mod denial;
 mod enforce;
+pub mod macos;
 mod policy;
 mod stored_path;
 mod support;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
 pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by, is_certain_denial};
-pub(crate) use enforce::apply;
+pub(crate) use enforce::{apply, keep_to_own_processes};
 pub use policy::{SandboxConfig, policy};
 use support::INSTALL_BUBBLEWRAP;
 pub use support::{Support, can_run, notice};

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use agent_core::shell::sandbox::Engine;
 use pretty_assertions::assert_eq;
 
 use crate::room::{ENGINES, Room};
@@ -143,24 +142,18 @@ async fn a_reader_writes_nowhere_not_even_in_the_sessions_folder() {
 
 #[tokio::test]
 async fn a_reader_signals_nobody_outside() {
-    let room = Room::new();
-    let line = "kill -0 $PPID; sleep 5 & kill $! && wait $!; test $? = 143";
-    let own = std::process::id();
-    let reading = room.run(&room.reading(Engine::Landlock), line).await;
-    assert!(reading.is_success(), "{reading:?}");
-    let reach = format!("kill -0 {own}");
-    assert!(
-        !room
-            .run(&room.reading(Engine::Landlock), &reach)
-            .await
-            .is_success()
-    );
-    // A command that may write may also stop the server that the person started.
-    assert!(
-        room.run(&room.writing(Engine::Landlock), &reach)
-            .await
-            .is_success()
-    );
+    let line = "sleep 5 & kill $! && wait $!; test $? = 143";
+    let reach = format!("kill -0 {}", std::process::id());
+    for engine in ENGINES {
+        let room = Room::new();
+        let own = room.run(&room.reading(engine), line).await;
+        assert!(own.is_success(), "{engine:?}: {own:?}");
+        let outside = room.run(&room.reading(engine), &reach).await;
+        assert!(!outside.is_success(), "{engine:?}: {outside:?}");
+        // A command that may write may also stop the server that the person started.
+        let outside = room.run(&room.writing(engine), &reach).await;
+        assert!(outside.is_success(), "{engine:?}: {outside:?}");
+    }
 }
 
 #[tokio::test]

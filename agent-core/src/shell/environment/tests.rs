@@ -147,3 +147,21 @@ fn the_names_tell_what_passes_without_a_value() {
         }
     );
 }
+
+#[test]
+fn the_documentation_lists_what_passes() {
+    let page = include_str!("../../../../docs/configuration.md");
+    let (_, rest) = page.split_once("| what for | variables |").unwrap();
+    let (table, _) = rest.split_once("\n\n").unwrap();
+    let mut documented: Vec<&str> = table.split('`').skip(1).step_by(2).collect();
+    documented.sort_unstable();
+    let families = ALLOWED_PREFIXES.iter().map(|prefix| format!("{prefix}*"));
+    let mut passing: Vec<String> = ALLOWED
+        .iter()
+        .chain(PROXIES)
+        .map(|name| (*name).to_owned())
+        .chain(families)
+        .collect();
+    passing.sort_unstable();
+    assert_eq!(documented, passing);
+}

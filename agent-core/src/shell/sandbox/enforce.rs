@@ -33,6 +33,17 @@ pub(crate) fn apply(sandbox: &Sandbox) -> Result<(), SandboxError> {
     Ok(())
 }
 
+/// Keeps this thread, and whatever it becomes or starts, from signalling other processes and from their abstract sockets, where the
+/// kernel can. For what already is in a sandbox of another kind.
+pub(crate) fn keep_to_own_processes() -> Result<(), SandboxError> {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::from_all(NEWEST))?
+        .create()?
+        .restrict_self()?;
+    Ok(())
+}
+
 /// Restricts this thread on trial: the version of Landlock where there is one, and whether there is a filter of calls.
 pub(super) fn try_out() -> (Option<u32>, bool) {
     let restricted = Ruleset::default()

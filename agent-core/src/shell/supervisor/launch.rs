@@ -32,8 +32,8 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     let argv: Vec<OsString> = arguments.collect();
-    if let Some(outer) = bubblewrap::read_inner(&first) {
-        return match bubblewrap::inner(outer) {
+    if let Some(stage) = bubblewrap::Stage::read(&first) {
+        return match stage.go_inside() {
             Ok(()) => become_command(&argv),
             Err(error) => not_put_up(&error),
         };

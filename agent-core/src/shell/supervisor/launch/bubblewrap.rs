@@ -19,11 +19,19 @@ use signal_hook::consts as signals;
 
 use super::{NOT_RUN, die_by};
 use crate::platform::die_with_parent;
-use crate::shell::sandbox::{Sandbox, SandboxError, bubblewrap_arguments};
+use crate::shell::sandbox::{
+    Level, Sandbox, SandboxError, bubblewrap_arguments, keep_to_own_processes,
+};
 use crate::shell::supervisor::{LAUNCH, PROCESS_NAME};
 
-/// What the stage's first argument begins with; the launcher's process id follows.
-const INSIDE: &str = "inside:";
+/// The part of the launcher inside of `bwrap`, as its first argument tells it: `inside:PID:LEVEL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stage {
+    /// The launcher outside.
+    outer: Pid,
+    /// The command shall not reach other processes, which no mount keeps it from.
+    reading: bool,
+}
 
 /// Signals that reach the whole group of the command. The launcher is in it, and must be there to tell how the command took them.
 const SURVIVED: [i32; 14] = [
@@ -62,13 +70,17 @@ pub(super) fn outer(sandbox: &Sandbox, argv: &[OsString]) -> Result<ExitCode, Sa
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| wrong(error.into()))?;
     let stage = own_program().map_err(wrong)?;
+    let inside = Stage {
+        outer: own,
+        reading: sandbox.level == Level::ReadOnly,
+    };
     let root = rustix::process::geteuid().is_root();
     let mut monitor = Command::new(program);
     monitor
         .args(bubblewrap_arguments(sandbox, &folder(), root))
         .arg(stage)
         .arg(LAUNCH)
-        .arg(format!("{INSIDE}{own}"))
+        .arg(inside.argument())
         .args(argv);
     let monitor = monitor.arg0(PROCESS_NAME).spawn().map_err(wrong)?;
     let monitor = i32::try_from(monitor.id()).ok().and_then(Pid::from_raw);
@@ -108,32 +120,45 @@ fn end_as(status: WaitStatus) -> ExitCode {
     ExitCode::from(code.unwrap_or(NOT_RUN))
 }
 
-/// The launcher's process id in the first argument of a stage.
-pub(super) fn read_inner(first: &OsStr) -> Option<Pid> {
-    let pid = first.to_str()?.strip_prefix(INSIDE)?.parse().ok()?;
-    Pid::from_raw(pid)
-}
-
-/// The stage's part: becomes a child of the launcher's.
-pub(super) fn inner(outer: Pid) -> Result<(), SandboxError> {
-    let lost = |what: &str| SandboxError::Bubblewrap {
-        program: PROCESS_NAME.into(),
-        reason: what.to_owned(),
-    };
-    match rustix::process::getppid() {
-        Some(monitor) if monitor != outer => {
-            kill_process(monitor, Signal::KILL)
-                .map_err(|error| lost(&format!("bwrap's own process cannot be ended: {error}")))?;
-        }
-        _ => return Err(lost("it is not where it was started")),
+impl Stage {
+    fn argument(self) -> String {
+        let level = if self.reading { "reading" } else { "writing" };
+        format!("inside:{}:{level}", self.outer)
     }
-    kill_process(rustix::process::getpid(), Signal::STOP)
-        .map_err(|error| lost(&error.to_string()))?;
-    die_with_parent();
-    if rustix::process::getppid() == Some(outer) {
+
+    /// Reads the first argument of a stage; that of a launcher is JSON.
+    pub(super) fn read(first: &OsStr) -> Option<Self> {
+        let (pid, level) = first.to_str()?.strip_prefix("inside:")?.split_once(':')?;
+        Some(Self {
+            outer: Pid::from_raw(pid.parse().ok()?)?,
+            reading: level == "reading",
+        })
+    }
+
+    /// Becomes a child of the launcher's.
+    pub(super) fn go_inside(self) -> Result<(), SandboxError> {
+        let lost = |what: &str| SandboxError::Bubblewrap {
+            program: PROCESS_NAME.into(),
+            reason: what.to_owned(),
+        };
+        match rustix::process::getppid() {
+            Some(monitor) if monitor != self.outer => {
+                kill_process(monitor, Signal::KILL).map_err(|error| {
+                    lost(&format!("bwrap's own process cannot be ended: {error}"))
+                })?;
+            }
+            _ => return Err(lost("it is not where it was started")),
+        }
+        kill_process(rustix::process::getpid(), Signal::STOP)
+            .map_err(|error| lost(&error.to_string()))?;
+        die_with_parent();
+        if rustix::process::getppid() != Some(self.outer) {
+            return Err(lost("the launcher is gone"));
+        }
+        if self.reading {
+            keep_to_own_processes()?;
+        }
         Ok(())
-    } else {
-        Err(lost("the launcher is gone"))
     }
 }
 
@@ -159,5 +184,26 @@ fn own_program() -> io::Result<PathBuf> {
             "{} was replaced since this program started; start it again",
             named.display()
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_stage_is_told_by_its_first_argument() {
+        for reading in [true, false] {
+            let stage = Stage {
+                outer: rustix::process::getpid(),
+                reading,
+            };
+            assert_eq!(Stage::read(stage.argument().as_ref()), Some(stage));
+        }
+        for other in ["null", r#"{"level":"off"}"#, "inside:", "inside:x:reading"] {
+            assert_eq!(Stage::read(other.as_ref()), None, "{other}");
+        }
     }
 }
