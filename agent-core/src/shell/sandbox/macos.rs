@@ -1,7 +1,6 @@
 //! The same sandbox in words for `sandbox-exec` of macOS: a profile in its language.
 //!
-//! Unverified: the text is tested, and no macOS has read it. Nothing starts `sandbox-exec` yet, because the supervisor does
-//! not run there (docs/platforms.md).
+//! Unverified: the text is tested, and no macOS has read it. Nothing starts `sandbox-exec` yet (`docs/platforms.md`).
 
 use std::fmt::Write as _;
 

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use signal_hook::consts as signals;
 
 use super::{NOT_RUN, die_by};
-use crate::platform::die_with_parent;
+use crate::platform::{adopt_orphans, die_with_parent};
 use crate::shell::sandbox::{
     Level, Sandbox, SandboxError, bubblewrap_arguments, keep_to_own_processes,
 };
@@ -68,7 +68,7 @@ pub(super) fn outer(sandbox: &Sandbox, argv: &[OsString]) -> Result<ExitCode, Sa
         signal_hook::flag::register(signal, Arc::clone(&noticed)).map_err(wrong)?;
     }
     let own = rustix::process::getpid();
-    rustix::process::set_child_subreaper(Some(own)).map_err(|error| wrong(error.into()))?;
+    adopt_orphans().map_err(wrong)?;
     let stage = own_program().map_err(wrong)?;
     let inside = Stage {
         outer: own,
