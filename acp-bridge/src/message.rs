@@ -1,5 +1,7 @@
 //! From what a session tells to the messages of the protocol: pure, and the only place that knows both vocabularies.
 
+use std::borrow::Cow;
+
 use agent_client_protocol::v1::schema::{
     Content, ContentBlock, ContentChunk, ImageContent, PermissionOption, PermissionOptionKind,
     RequestPermissionOutcome, RequestPermissionRequest, SessionId, SessionUpdate, Terminal,
@@ -164,12 +166,43 @@ fn ended(
         match &result.body {
             ResultBody::Empty => {}
             ResultBody::Text(text) => content.push(text_content(text.clone())),
-            ResultBody::Console(text) => content.push(text_content(encode::console_block(text))),
+            ResultBody::Console(text) => {
+                let text = with_exit(presentation, result, text);
+                content.push(text_content(encode::console_block(&text)));
+            }
         }
         content.extend(image);
         ToolCallUpdate::new(call_id.to_owned(), fields.content(content))
     };
     SessionUpdate::ToolCallUpdate(update)
+}
+
+/// What a command printed, for a viewer that draws no terminal. A command that is shown as something else has no other place to
+/// say how it failed.
+fn with_exit<'t>(
+    presentation: &CallPresentation,
+    result: &ResultPresentation,
+    text: &'t str,
+) -> Cow<'t, str> {
+    let Some(exit) = &result.exit else {
+        return text.into();
+    };
+    if result.succeeded || presentation.kind == ToolCallKind::Execute {
+        return text.into();
+    }
+    let line_end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let cause = match result.circumstances {
+        Circumstances {
+            timed_out: true, ..
+        } => "timed out; ",
+        Circumstances { stopped: true, .. } => "stopped; ",
+        _ => "",
+    };
+    format!("{text}{line_end}[{cause}{exit}]").into()
 }
 
 /// The question whether a call may run. It carries no content: a client replaces the whole collection (rule W6).

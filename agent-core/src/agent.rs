@@ -183,6 +183,7 @@ impl Agent {
                 environment: surroundings.environment.clone(),
                 sandbox: config.sandbox.clone(),
                 variables: config.shell.env.clone(),
+                classified: config.cards.classified,
                 support: Arc::clone(&self.inner.support),
             }),
             Arc::new(BashOutput),

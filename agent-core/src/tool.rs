@@ -3,6 +3,7 @@
 pub mod background;
 pub mod bash;
 pub mod exit_marker;
+pub mod image;
 pub mod presentation;
 pub mod read_file;
 

@@ -8,15 +8,18 @@
 
 mod cancel;
 mod cards;
+mod classified;
 mod closed_once;
 mod command;
 mod editor;
 mod extensions;
+mod fallback;
 mod faults;
 mod field_output;
 mod field_processes;
 mod fifty;
 mod idle;
+mod images;
 mod left_out;
 mod models;
 mod permission;

@@ -11,13 +11,16 @@ use serde_json::{Value, json};
 use xterm_rs_bridge::{model_text, plain_text};
 
 use super::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
+use super::image;
 use super::presentation::{
     CallPresentation, Circumstances, ResultBody, ResultPresentation, TerminalPresentation,
     ToolCallKind,
 };
 use super::{BackgroundEnd, GoesOn, Place, Tool, ToolContext, ToolOutcome};
+use crate::config::Classified;
 use crate::model::ToolSchema;
 use crate::session::commands::{CommandEnd, SessionCommand};
+use crate::shell::classify::{Classification, classify};
 use crate::shell::command::{Cause, Command, CommandError, Ended, PrintsTo};
 use crate::shell::environment::VariableRules;
 use crate::shell::exit::Exit;
@@ -51,6 +54,8 @@ pub struct Bash {
     pub sandbox: SandboxConfig,
     /// What the person set up of the variables that commands get.
     pub variables: VariableRules,
+    /// How commands are shown whose meaning is certain.
+    pub classified: Classified,
     /// What the system can enforce, found out when first needed.
     pub support: Arc<OnceLock<Support>>,
 }
@@ -184,22 +189,38 @@ impl Tool for Bash {
         let Ok(arguments) = Arguments::read(args) else {
             return CallPresentation::plain(NAME, args.clone());
         };
-        CallPresentation {
+        let cwd = arguments.folder(place);
+        let classification = classify(&arguments.command);
+        let mut presentation = CallPresentation {
             kind: ToolCallKind::Execute,
             title: arguments.command.clone(),
             description: arguments
                 .description
                 .clone()
                 .filter(|text| !text.trim().is_empty()),
-            locations: Vec::new(),
-            label: None,
+            locations: classification.locations(&cwd),
+            label: classification.title(),
             terminal: Some(TerminalPresentation {
-                cwd: arguments.folder(place),
+                cwd,
                 output: TerminalOutput::new(),
                 notice: self.notice(&arguments, place),
             }),
             arguments: args.clone(),
+        };
+        // What goes on after its call, or asks for more than others, has a card whatever it is.
+        if self.classified == Classified::Kind
+            && !arguments.run_in_background
+            && !arguments.without_sandbox
+            && let Some(title) = presentation.label.take()
+        {
+            presentation.kind = match classification {
+                Classification::Read { .. } => ToolCallKind::Read,
+                _ => ToolCallKind::Search,
+            };
+            presentation.title = title;
+            presentation.terminal = None;
         }
+        presentation
     }
 
     fn needs_permission(&self, args: &Value, _place: &Place) -> bool {
@@ -252,7 +273,13 @@ impl Tool for Bash {
             let ended = command
                 .run(&context.terminal, &handle, context.cancel)
                 .await;
-            ended.map(|ended| finished(ended, limit, &known, &command, &context))
+            match ended {
+                Ok(ended) => {
+                    let outcome = finished(ended, limit, &known, &command, &context);
+                    Ok(image::with_picture(outcome, &context.terminal, arguments.tty).await)
+                }
+                Err(error) => Err(error),
+            }
         };
         result.unwrap_or_else(|error| {
             context.commands.forget(&known);
