@@ -1,7 +1,6 @@
 //! Every card that was opened is closed by exactly one exit, whatever happened to its command (rule W7).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use inspector::model_server::{Answer, Failure, Script};
 use placard_tests::Home;
@@ -62,14 +61,7 @@ async fn turn(calls: &[Value], then: Option<Answer>, client: Client) -> (Vec<Val
         }
     };
     // Whatever would still come, comes before the end of the output.
-    agent.editor.program.close_stdin();
-    while let Some(line) = agent.editor.program.next_line(Duration::from_secs(5)).await {
-        let late: Value = serde_json::from_str(&line).unwrap();
-        assert!(
-            late["params"]["update"]["_meta"]["terminal_exit"].is_null(),
-            "{late}"
-        );
-    }
+    agent.editor.rest().await;
     let calls = agent.editor.calls(&agent.session);
     let mut opened = BTreeMap::new();
     for call in &calls {

@@ -194,6 +194,16 @@ impl Editor {
             .collect()
     }
 
+    /// Closes the program's input and reads what it still says.
+    pub async fn rest(&mut self) {
+        self.program.close_stdin();
+        while let Some(line) = self.program.next_line(SOON).await {
+            let message = serde_json::from_str(&line).expect("JSON on stdout");
+            let at = Instant::now();
+            self.frames.push(Frame { at, message });
+        }
+    }
+
     /// Closes the program's input and waits for its end.
     pub async fn close(&mut self, within: Duration) -> ExitStatus {
         self.program.close_stdin();

@@ -141,6 +141,28 @@ async fn f15_what_reads_where_nobody_can_type_finds_the_end_at_once() {
 }
 
 #[tokio::test]
+async fn f15_what_reads_where_somebody_can_type_is_said_to_wait_and_takes_what_is_typed() {
+    let home = Home::new();
+    let capabilities =
+        json!({"_meta": {"terminal_output": true, "placard": {"terminal_input": true}}});
+    let mut editor = Editor::connect(&home, capabilities).await;
+    let session = editor.session(&home.work_folder()).await;
+    let prompt = editor.prompt(&session, "$ read x; echo got $x").await;
+    let waits = editor
+        .until(|message| message["method"] == "_placard/terminal_state")
+        .await;
+    let terminal = json!({"sessionId": session, "terminalId": "terminal-call-1"});
+    let mut state = terminal.clone();
+    state["state"] = json!("waiting");
+    assert_eq!(waits["params"], state);
+    let mut typed = terminal;
+    typed["data"] = json!("Ada\r");
+    editor.call("_placard/terminal_input", typed).await;
+    editor.response(prompt).await;
+    assert_eq!(editor.printed(&session), "Ada\r\ngot Ada\r\n");
+}
+
+#[tokio::test]
 async fn f16_every_exit_is_told_once_and_as_it_was() {
     let prompt = "$ kill -9 $$\n$ exit 300\n$ exit 255\n$ no-such-command-here\n$ exit 3\n$ true\n$ bash -c 'kill -TERM $$'";
     let told = told(&Home::new(), draws_cards(), prompt).await;
@@ -196,6 +218,35 @@ async fn f17_a_killed_agent_takes_its_commands_with_it() {
     // Dropping the program kills it.
     drop(editor);
     home.quiet(GONE).await;
+}
+
+#[tokio::test]
+async fn f18_a_cancel_leaves_what_an_earlier_turn_started_in_the_background() {
+    let script = Script::new()
+        .then(bash(
+            &json!({"command": "echo up; exec sleep 60", "run_in_background": true}),
+        ))
+        .then(finished())
+        .then(bash(&json!({"command": "echo begun; exec sleep 61"})));
+    let mut agent = Scripted::start(Home::new(), draws_cards(), script).await;
+    agent.turn().await;
+    let prompt = agent.editor.prompt(&agent.session, "go on").await;
+    loop {
+        let message = agent.next_allowed().await;
+        if output(&message["params"]["update"]) == Some("begun\r\n") {
+            break;
+        }
+    }
+    agent.editor.cancel(&agent.session).await;
+    let answer = agent.editor.response(prompt).await;
+    assert_eq!(answer["result"], json!({"stopReason": "cancelled"}));
+    assert_eq!(
+        exits(&agent.editor.calls(&agent.session)),
+        [closed("call-2", "failed", None, Some("SIGINT"))]
+    );
+    assert_eq!(commands(&agent.home), ["sleep 60"]);
+    agent.editor.close(Duration::from_secs(5)).await;
+    agent.home.quiet(GONE).await;
 }
 
 #[tokio::test]

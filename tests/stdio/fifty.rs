@@ -1,9 +1,9 @@
 //! Fifty commands at once: no byte of one is lost, changed, or shown on the card of another.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
+use inspector::model_server::{Answer, Script};
 use placard_tests::Home;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::command::output;
 use crate::editor::{Editor, draws_cards};
 use crate::left_out;
+use crate::scripted::{Scripted, finished};
 
+const SESSIONS: usize = 10;
 const COMMANDS: usize = 50;
 
 /// Waits until all of its kind run, then prints text that only its number decides, cut where no character cares, and
@@ -59,8 +61,8 @@ fn cards(editor: &Editor, session: &str) -> BTreeMap<usize, Card> {
     for call in editor.calls(session) {
         let id = call["toolCallId"].to_string();
         if let Some(command) = call["title"].as_str() {
-            let number = command.split(' ').nth(2).unwrap().parse().unwrap();
-            assert_eq!(numbers.insert(id.clone(), number), None);
+            let number: usize = command.split(' ').nth(2).unwrap().parse().unwrap();
+            numbers.entry(id.clone()).or_insert(number);
         }
         let card = cards.entry(numbers[&id]).or_default();
         card.text.push_str(output(&call).unwrap_or_default());
@@ -84,34 +86,50 @@ fn check(card: &Card, number: usize, folder: &Path) {
     );
 }
 
-#[tokio::test]
-async fn fifty_commands_at_once_each_reach_their_own_card_to_the_byte() {
-    let home = Home::new();
-    let (program, folder) = (home.work_folder().join("noise.py"), home.path().join("tmp"));
-    std::fs::write(&program, NOISE).unwrap();
-    let mut editor = Editor::connect(&home, draws_cards()).await;
-    let mut waiting = Vec::new();
-    for number in 0..COMMANDS {
-        let session = editor.session(&home.work_folder()).await;
-        let mut prompt = String::new();
-        write!(
-            prompt,
-            "$ python3 noise.py {number} {} {COMMANDS} {}",
+/// What a model asks for in one session: all but one of its commands in the background, so that they run at once.
+fn asked(session: usize, folder: &Path) -> Answer {
+    let here = COMMANDS / SESSIONS;
+    (0..here).fold(Answer::new(), |answer, nth| {
+        let number = session * here + nth;
+        let command = format!(
+            "python3 ../noise.py {number} {} {COMMANDS} {}",
             size(number),
             folder.display()
-        )
-        .unwrap();
-        let id = editor.prompt(&session, &prompt).await;
-        waiting.push((session, id));
+        );
+        let arguments = json!({"command": command, "run_in_background": nth + 1 < here});
+        answer.call(format!("m{nth}"), "bash", [arguments.to_string()])
+    })
+}
+
+#[tokio::test]
+async fn fifty_commands_in_ten_sessions_each_reach_their_own_card_to_the_byte() {
+    let home = Home::new();
+    let folder = home.path().join("tmp");
+    std::fs::write(home.work_folder().join("noise.py"), NOISE).unwrap();
+    let script = (0..SESSIONS).fold(Script::new(), |script, session| {
+        script.then(asked(session, &folder))
+    });
+    let mut agent = Scripted::start(home, draws_cards(), script.otherwise(finished())).await;
+    let (mut sessions, mut waiting) = (Vec::new(), Vec::new());
+    for number in 0..SESSIONS {
+        let cwd = agent.home.folder(&format!("work/{number}"));
+        let session = agent.editor.session(&cwd).await;
+        waiting.push(agent.editor.prompt(&session, "go on").await);
+        sessions.push(session);
     }
-    let sessions: Vec<String> = waiting.iter().map(|(session, _)| session.clone()).collect();
-    while !waiting.is_empty() {
-        let message = editor.next().await;
-        waiting.retain(|(_, id)| message["id"] != *id || message.get("method").is_some());
+    let mut exits = 0;
+    while !waiting.is_empty() || exits < COMMANDS {
+        let message = agent.next_allowed().await;
+        waiting.retain(|id| message["id"] != *id || message.get("method").is_some());
+        exits += usize::from(message["params"]["update"]["_meta"]["terminal_exit"].is_object());
     }
+    // Whatever would still come, comes before the end of the output.
+    agent.editor.rest().await;
     let mut checked = Vec::new();
     for session in &sessions {
-        for (number, card) in cards(&editor, session) {
+        let cards = cards(&agent.editor, session);
+        assert_eq!(cards.len(), COMMANDS / SESSIONS);
+        for (number, card) in cards {
             check(&card, number, &folder);
             checked.push(number);
         }

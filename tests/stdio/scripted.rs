@@ -49,14 +49,21 @@ impl Scripted {
     /// Allows whatever is asked until a prompt is answered.
     pub async fn answered(&mut self, prompt: i64) -> Value {
         loop {
-            let message = self.editor.next().await;
-            if message["method"] == "session/request_permission" {
-                let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow-once"}});
-                self.editor.answer(&message["id"], outcome).await;
-            } else if message["id"] == prompt && message.get("method").is_none() {
+            let message = self.next_allowed().await;
+            if message["id"] == prompt && message.get("method").is_none() {
                 return message;
             }
         }
+    }
+
+    /// The next message. Where it asks for permission, that is given.
+    pub async fn next_allowed(&mut self) -> Value {
+        let message = self.editor.next().await;
+        if message["method"] == "session/request_permission" {
+            let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow-once"}});
+            self.editor.answer(&message["id"], outcome).await;
+        }
+        message
     }
 
     /// What the model read as the results of its calls, in its last request.
