@@ -174,6 +174,8 @@ async fn a_folder_that_is_not_there_is_said_before_anything_runs() {
         .await
         .unwrap_err();
     assert!(matches!(error, CommandError::Folder { .. }), "{error}");
+    // Whoever tells of the error on the card finishes the output.
+    output.finish();
     assert_eq!(output.next().await, None);
 }
 
