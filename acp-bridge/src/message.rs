@@ -205,7 +205,14 @@ fn with_exit<'t>(
     format!("{text}{line_end}[{cause}{exit}]").into()
 }
 
-/// The question whether a call may run. It carries no content: a client replaces the whole collection (rule W6).
+/// The command of a call that is shown as what it certainly does: whoever is to allow it sees what would run.
+fn exact_command(presentation: &CallPresentation) -> Option<&str> {
+    let reads = matches!(presentation.kind, ToolCallKind::Read | ToolCallKind::Search);
+    let command = presentation.arguments.get("command")?.as_str()?;
+    (reads && presentation.terminal.is_none()).then_some(command)
+}
+
+/// The question whether a call may run. That of a card carries no content: a client replaces the whole collection (rule W6).
 pub(crate) fn permission(
     session: SessionId,
     call_id: &str,
@@ -216,6 +223,10 @@ pub(crate) fn permission(
         .kind(kind(presentation.kind))
         .status(ToolCallStatus::Pending)
         .raw_input(presentation.arguments.clone());
+    let fields = match exact_command(presentation) {
+        Some(command) => fields.content(vec![text_content(encode::console_block(command))]),
+        None => fields,
+    };
     let options = vec![
         PermissionOption::new(ALLOW_ONCE, "Allow once", PermissionOptionKind::AllowOnce),
         PermissionOption::new(REJECT_ONCE, "Reject", PermissionOptionKind::RejectOnce),

@@ -2,6 +2,7 @@
 
 use crate::gap::gap_line;
 use crate::head::Head;
+use crate::plain::plain_text_of;
 use crate::tail::Tail;
 use crate::{EscapeScanner, TAIL_BYTES, Utf8Decoder};
 
@@ -156,6 +157,24 @@ impl KeptOutput {
         self.since(0, self.total_bytes()).text
     }
 
+    /// The [`plain_text`](crate::plain_text) of the kept text, without holding that in one piece as well.
+    pub fn plain_text(&self) -> String {
+        let head = self.held.head.text();
+        let mut marker = String::new();
+        let mut end = String::new();
+        if let Some(tail) = &self.held.tail {
+            let from = (head.len() as u64).max(kept_from(tail));
+            let left_out = from - head.len() as u64;
+            if left_out > 0 {
+                let line_open = !head.is_empty() && !head.ends_with('\n');
+                marker = gap_line(left_out, self.kept_in(), line_open);
+            }
+            end = tail.text(from, self.total_bytes());
+        }
+        let pieces = [head, &marker, &end];
+        plain_text_of(pieces.iter().map(|piece| piece.len()).sum(), pieces)
+    }
+
     /// What came after the place `from`, as far as it is held. Text ends between characters and, until the [end](Self::finish), outside
     /// of escape sequences: the beginning of one waits for the next look. At most 1 MiB.
     pub fn text_since(&self, from: u64) -> Since {
@@ -283,7 +302,7 @@ impl KeptOutput {
             decoded: self.total_bytes(),
         };
         // The file has the beginning of a character that is split between pieces, so it takes the rest as well.
-        let mut cut = decoder.between_characters().then_some(place);
+        let mut cut = (decoder.held() == 0).then_some(place);
         let mut text = String::new();
         for (index, byte) in piece.iter().enumerate() {
             if index >= room && cut.is_some() {
@@ -294,8 +313,15 @@ impl KeptOutput {
             scanner.advance(&text);
             place.raw += 1;
             place.decoded += text.len() as u64;
-            if decoder.between_characters() && (scanner.at_boundary() || cut.is_none()) {
+            let held = decoder.held();
+            if held == 0 && scanner.at_boundary() {
                 cut = Some(place);
+            } else if cut.is_none() && held <= index + 1 {
+                // What is held now begins in this piece, so whatever was split before it is over, broken or not.
+                cut = Some(SpillCut {
+                    raw: place.raw - held as u64,
+                    ..place
+                });
             }
         }
         self.spill = Some(SpillBound { cut, ..bound });
@@ -383,6 +409,27 @@ mod tests {
         assert!(head.len() <= HEAD_BYTES && head.len() > HEAD_BYTES - 16);
         assert!(tail.len() <= TAIL_BYTES && tail.len() > TAIL_BYTES - 20);
         assert!(text.len() <= 1 << 20);
+    }
+
+    #[test]
+    fn the_plain_text_is_that_of_the_kept_text() {
+        for bytes in [0, 1000, HEAD_BYTES + 7, 3 * HEAD_BYTES] {
+            let text: String = (0..)
+                .flat_map(|n: u32| {
+                    format!("\x1b[3{}m{n}%\r{n} \u{1f600}\u{9b}K\r\n", n % 8)
+                        .chars()
+                        .collect::<Vec<_>>()
+                })
+                .scan(0, |length, c| {
+                    *length += c.len_utf8();
+                    (*length <= bytes).then_some(c)
+                })
+                .collect();
+            let output = kept(text.as_bytes(), 4096);
+            // A difference is half a megabyte long: not for printing.
+            let same = output.plain_text() == crate::plain_text(&output.text());
+            assert!(same, "{bytes}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use escape::EscapeScanner;
 pub use gap::gap_line;
 pub use kept::{KeptOutput, Since};
 pub use live::LiveCursor;
-pub use model::model_text;
+pub use model::{cut_text, model_text};
 pub use person::PersonFilter;
 pub use plain::plain_text;
 pub use screen::Screen;

@@ -6,7 +6,11 @@ use crate::plain_text;
 /// The [`plain_text`] of `raw`, at most `max_bytes` long: from a longer one the first third and the last two thirds stay, cut between
 /// lines where lines are short enough, around a marker line that states the bytes left out of the plain text.
 pub fn model_text(raw: &str, max_bytes: usize) -> String {
-    let plain = plain_text(raw);
+    cut_text(plain_text(raw), max_bytes)
+}
+
+/// The same of text that is plain already.
+pub fn cut_text(plain: String, max_bytes: usize) -> String {
     if plain.len() <= max_bytes {
         return plain;
     }

@@ -14,10 +14,18 @@ use crate::sheet::Sheet;
 /// assert_eq!(xterm_rs_bridge::plain_text("10%\r20%\r100%\nDone\n"), "100%\nDone\n");
 /// ```
 pub fn plain_text(raw: &str) -> String {
+    plain_text_of(raw.len(), [raw])
+}
+
+/// The same of an output in pieces of `bytes` altogether, cut between characters: it need not be held in one piece as well.
+pub(crate) fn plain_text_of<'a>(bytes: usize, pieces: impl IntoIterator<Item = &'a str>) -> String {
     let mut player = Player {
-        sheet: Sheet::new(raw.len()),
+        sheet: Sheet::new(bytes),
     };
-    Parser::new().advance(&mut player, seven_bit(raw).as_bytes());
+    let mut parser = Parser::new();
+    for piece in pieces {
+        parser.advance(&mut player, seven_bit(piece).as_bytes());
+    }
     player.sheet.into_text()
 }
 

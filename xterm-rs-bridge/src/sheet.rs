@@ -122,14 +122,16 @@ struct Page {
 
 impl Page {
     /// Writes the rows down to the last one that was printed; all but that one end with a newline.
-    fn write(&self, out: &mut String) {
+    /// Each row is given up as it is written: one alone may be large.
+    fn write(self, out: &mut String) {
         let with_text = self
             .rows
             .iter()
             .rposition(|row| !row.is_empty())
             .unwrap_or(0);
         let last = self.fed.max(with_text);
-        for (index, row) in self.rows.iter().enumerate().take(last + 1) {
+        for (index, row) in self.rows.into_iter().enumerate().take(last + 1) {
+            out.reserve_exact(row.cells.len() + 1);
             if index > 0 {
                 out.push('\n');
             }
@@ -170,7 +172,7 @@ impl Sheet {
     pub(crate) fn into_text(mut self) -> String {
         let mut out = std::mem::take(&mut self.finished);
         // A program that ended inside its full-screen display leaves both.
-        if let Some(primary) = &self.primary {
+        if let Some(primary) = self.primary.take() {
             primary.write(&mut out);
             if !out.is_empty() && !out.ends_with('\n') {
                 out.push('\n');

@@ -61,9 +61,9 @@ impl Utf8Decoder {
         whole
     }
 
-    /// Is nothing held back?
-    pub(crate) fn between_characters(&self) -> bool {
-        self.held_len == 0
+    /// How many bytes are held back: the beginning of a character, at most three.
+    pub(crate) fn held(&self) -> usize {
+        self.held_len
     }
 
     /// Tells the decoder that nothing follows: a character that never got its rest becomes U+FFFD.

@@ -162,6 +162,11 @@ impl TerminalOutput {
         }
     }
 
+    /// What is kept, as the text that a person finally reads.
+    pub fn plain_text(&self) -> String {
+        self.state().kept.plain_text()
+    }
+
     /// What is kept, escape sequences included: the beginning, a marker where something was left out, the end.
     pub fn kept_text(&self) -> String {
         self.state().kept.text()

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use xterm_rs_bridge::{EscapeScanner, gap_line, plain_text};
+use xterm_rs_bridge::{cut_text, plain_text};
 
 pub use input::BashInput;
 pub use kill::BashKill;
@@ -87,27 +87,12 @@ async fn settle(command: &SessionCommand, wait: Duration, cancel: &CancellationT
     let _ = timeout_at(deadline, first).await;
 }
 
-/// What the command has printed since the model read last, as plain text, and that it is read now.
+/// What the command has printed since the model read last, as plain text, and that it is read now. What is not held any more is
+/// a marker line in it.
 fn unread(command: &SessionCommand) -> String {
-    let from = command.read_to();
-    let since = command.output.text_since(from);
-    let mut raw = since.text;
-    let mut next = since.next;
-    if command.end().is_none() {
-        // An escape sequence that is not complete is read with its rest.
-        let whole = EscapeScanner::new().advance(&raw).unwrap_or(0);
-        next -= (raw.len() - whole) as u64;
-        raw.truncate(whole);
-    }
-    command.set_read_to(next);
-    let mut text = String::new();
-    if since.left_out > 0 {
-        let file = command.output.spilled_in();
-        let file = file.as_ref().map(|file| file.to_string_lossy());
-        text.push_str(&gap_line(since.left_out, file.as_deref(), false));
-    }
-    text.push_str(&raw);
-    plain_text(&text)
+    let since = command.output.text_since(command.read_to());
+    command.set_read_to(since.next);
+    plain_text(&since.text)
 }
 
 /// Where the command stands, as the model's last line tells it.
@@ -160,7 +145,7 @@ fn answer(command: &SessionCommand, text: &str) -> ToolOutcome {
 
 /// Text within what a model reads at once, and whether something was left out of its middle.
 fn cut(text: &str) -> (String, bool) {
-    let cut = xterm_rs_bridge::model_text(text, MOST_TEXT);
+    let cut = cut_text(text.to_owned(), MOST_TEXT);
     let is_cut = cut.len() < text.len();
     (cut, is_cut)
 }

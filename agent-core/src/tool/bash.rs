@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use xterm_rs_bridge::{model_text, plain_text};
+use xterm_rs_bridge::cut_text;
 
 use super::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
 use super::image;
@@ -430,7 +430,7 @@ impl Closing {
             succeeded: self.succeeded(),
             exit: Some(self.exit.clone()),
             circumstances: self.circumstances(),
-            body: ResultBody::Console(plain_text(&output.kept_text())),
+            body: ResultBody::Console(output.plain_text()),
             image: None,
             goes_on: false,
         }
@@ -460,7 +460,7 @@ fn finished(
         ResultBody::Console(text) => text.as_str(),
         _ => "",
     };
-    let mut read = model_text(printed, MODEL_TEXT);
+    let mut read = cut_text(printed.to_owned(), MODEL_TEXT);
     let output_cut = context.terminal.left_out_bytes() > 0 || read.len() < printed.len();
     let denial = command
         .sandbox
