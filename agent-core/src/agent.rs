@@ -14,7 +14,7 @@ use crate::shell::sandbox::Support;
 use crate::shell::terminal::TerminalSize;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{SessionStore, StoreError};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{LoginPath, Surroundings};
 use crate::tool::background::{BashInput, BashKill, BashList, BashOutput};
 use crate::tool::bash::Bash;
 use crate::tool::read_file::ReadFile;
@@ -38,6 +38,7 @@ pub struct Agent {
 #[derive(Debug)]
 struct Inner {
     surroundings: Surroundings,
+    login_path: OnceLock<LoginPath>,
     clock: Clock,
     store: StoreSlot,
     /// What the system can enforce of a sandbox, found out once.
@@ -136,6 +137,7 @@ impl Agent {
         Self {
             inner: Arc::new(Inner {
                 surroundings,
+                login_path: OnceLock::new(),
                 clock: unix_time,
                 store,
                 support: Arc::default(),
@@ -147,6 +149,14 @@ impl Agent {
     /// What the agent was given at its start.
     pub fn surroundings(&self) -> &Surroundings {
         &self.inner.surroundings
+    }
+
+    /// Gives commands the login shell's `PATH` instead of this program's own: for a program that was started from a menu. The
+    /// first command waits until it is known. Sessions that are open already are not concerned; a second call changes nothing.
+    pub fn use_login_path(&self, path: LoginPath) {
+        if self.inner.login_path.set(path).is_err() {
+            tracing::debug!("the login shell was named already");
+        }
     }
 
     /// Opens a session. It leaves no trace before its first prompt. The configuration is read anew, so that a
@@ -181,6 +191,7 @@ impl Agent {
             Arc::new(Bash {
                 supervisor: surroundings.program.clone(),
                 environment: surroundings.environment.clone(),
+                login_path: self.inner.login_path.get().cloned(),
                 sandbox: config.sandbox.clone(),
                 variables: config.shell.env.clone(),
                 classified: config.cards.classified,

@@ -3,10 +3,14 @@
 //! Read once in `main` and passed in from there, so that nothing deeper reads or changes the process's state and
 //! tests can place a session in folders of their own.
 
+mod login_path;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
+
+pub use login_path::LoginPath;
 
 use crate::platform;
 
@@ -28,6 +32,13 @@ impl Environment {
             .get(OsStr::new(name))
             .and_then(|value| value.to_str())
             .filter(|value| !value.is_empty())
+    }
+
+    /// These variables with another `PATH`.
+    #[must_use]
+    pub fn with_path(mut self, path: &str) -> Self {
+        self.0.insert("PATH".into(), path.into());
+        self
     }
 
     /// All variables, by name.

@@ -9,7 +9,7 @@ use tauri::{AppHandle, Manager, RunEvent};
 
 use crate::error::DesktopError;
 use crate::page::{self, WindowPage};
-use crate::surroundings::Around;
+use crate::surroundings::{self, Around};
 use crate::window;
 
 /// How long commands are given to end before the program does; their supervisors end what is left after it.
@@ -26,7 +26,15 @@ pub fn run() -> Result<(), DesktopError> {
     let around = Around::of_this_process()?;
     agent_core::logging::start(around.agent.environment.get("PLACARD_LOG"));
 
+    let login_path = surroundings::login_path(&around.agent);
     let agent = Agent::new(around.agent);
+    if let Some(path) = login_path {
+        agent.use_login_path(path.clone());
+        // The start does not wait; by the time of the first command it is known.
+        spawn(async move {
+            path.get().await;
+        });
+    }
     let mut settings = HubSettings::new(embedded(agent.clone()), around.cwd, around.cache);
     settings.abilities = PageAbilities::of_the_chat();
     let app = tauri::Builder::default()

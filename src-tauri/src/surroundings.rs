@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent_core::Surroundings;
-use agent_core::surroundings::SurroundingsError;
+use agent_core::surroundings::{LoginPath, SurroundingsError};
 use directories::BaseDirs;
 
 use crate::error::DesktopError;
@@ -35,6 +35,21 @@ impl Around {
             agent,
         })
     }
+}
+
+/// The login shell's `PATH`, where this program cannot have it: started from a menu and not from a shell in a terminal.
+#[cfg(unix)]
+pub(crate) fn login_path(agent: &Surroundings) -> Option<LoginPath> {
+    use std::io::IsTerminal as _;
+
+    let in_a_terminal = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
+    (!in_a_terminal).then(|| LoginPath::of(agent.environment.clone()))
+}
+
+/// There is no login shell.
+#[cfg(not(unix))]
+pub(crate) fn login_path(_agent: &Surroundings) -> Option<LoginPath> {
+    None
 }
 
 /// The displays that the environment names, as `DISPLAY=:0`.

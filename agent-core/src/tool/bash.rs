@@ -28,7 +28,7 @@ use crate::shell::handle::CommandHandle;
 use crate::shell::left::LeftRunning;
 use crate::shell::sandbox::{self, Sandbox, SandboxConfig, Support};
 use crate::shell::terminal::TerminalOutput;
-use crate::surroundings::Environment;
+use crate::surroundings::{Environment, LoginPath};
 
 /// The name that models call it by.
 pub const NAME: &str = "bash";
@@ -50,6 +50,8 @@ pub struct Bash {
     pub supervisor: PathBuf,
     /// The person's environment.
     pub environment: Environment,
+    /// Where the login shell's `PATH` is to replace that of the environment.
+    pub login_path: Option<LoginPath>,
     /// What the person set up of the sandbox.
     pub sandbox: SandboxConfig,
     /// What the person set up of the variables that commands get.
@@ -61,6 +63,19 @@ pub struct Bash {
 }
 
 impl Bash {
+    /// What commands are started with.
+    async fn environment(&self) -> Environment {
+        let path = match &self.login_path {
+            Some(login) => login.get().await,
+            None => None,
+        };
+        let own = self.environment.clone();
+        match path {
+            Some(path) => own.with_path(path),
+            None => own,
+        }
+    }
+
     fn support(&self) -> &Support {
         self.support
             .get_or_init(|| Support::probe(&self.environment))
@@ -246,7 +261,7 @@ impl Tool for Bash {
             supervisor: self.supervisor.clone(),
             line: arguments.command.clone(),
             cwd: arguments.folder(context.place),
-            environment: self.environment.clone(),
+            environment: self.environment().await,
             variables: self.variables.clone(),
             sandbox: (!arguments.without_sandbox).then(|| self.sandbox(context.place)),
             time_limit: limit,
