@@ -29,6 +29,9 @@ const LOOK_AFTER: Duration = Duration::from_millis(300);
 /// a walk through the processes and most quiet commands just work.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// A command that waits for keys where nobody can press any is stopped when it was found so this often in a row.
+const VAIN_LOOKS: u32 = 2;
+
 /// What the terminal driver reads as the end of the input.
 const END_OF_INPUT: u8 = 4;
 
@@ -88,6 +91,8 @@ struct Attention {
     asked_at: Option<Instant>,
     /// It was found reading at some time since it last printed.
     found_reading: bool,
+    /// How often it was found waiting for keys that nobody can press since it last printed.
+    vain_looks: u32,
 }
 
 impl Attention {
@@ -98,6 +103,7 @@ impl Attention {
             next: Box::pin(tokio::time::sleep(LOOK_AFTER)),
             asked_at: None,
             found_reading: false,
+            vain_looks: 0,
         }
     }
 
@@ -105,6 +111,7 @@ impl Attention {
     fn stirred(&mut self) {
         self.last_output = Instant::now();
         self.found_reading = false;
+        self.vain_looks = 0;
         if self.pause > LOOK_AFTER {
             self.pause = LOOK_AFTER;
             self.next.as_mut().reset(self.last_output + LOOK_AFTER);
@@ -287,6 +294,12 @@ impl Running {
         } else if reading && by_line && self.pending.is_empty() {
             // It opened the terminal itself, as programs that ask for a password do.
             self.pending.push(END_OF_INPUT);
+        } else if reading && !by_line {
+            // It waits for keys, as pagers and editors do, and there is no key that would end them all.
+            self.attention.vain_looks += 1;
+            if self.attention.vain_looks >= VAIN_LOOKS {
+                self.handle.stopped().cancel();
+            }
         }
     }
 

@@ -141,6 +141,18 @@ async fn where_nobody_can_type_a_reader_of_the_terminal_finds_its_end() {
 }
 
 #[tokio::test]
+async fn where_nobody_can_type_a_program_that_waits_for_keys_is_stopped() {
+    let keys = "stty -icanon -echo </dev/tty; echo page; read -n 1 key </dev/tty; echo never";
+    let live = Live::start(keys, false);
+    let ended = live.task.await.unwrap();
+    assert_eq!(
+        (ended.cause, ended.waited_for_input, ended.exit),
+        (Cause::Stopped, true, Exit::Signal("SIGINT".into()))
+    );
+    assert_eq!(live.output.kept_text(), "page\r\n");
+}
+
+#[tokio::test]
 async fn one_command_is_stopped_by_its_handle() {
     let live = Live::start("echo begun; sleep 99981", true);
     live.output.next().await.unwrap();
