@@ -34,8 +34,9 @@ const MARKS: usize = 16;
 /// The bytes of link targets that a screen keeps; past that the oldest links become text.
 const LINK_BYTES: usize = 1 << 20;
 
-/// The bounds of a screen's size, which the emulator needs (2 columns) and which keep the memory within reason.
-const COLUMNS: std::ops::RangeInclusive<u16> = 2..=1000;
+/// The bounds of a screen's size, which the emulator needs (2 columns) and which keep the memory within reason. In 2 columns a wide
+/// character that fills its row could not be drawn again without the mark that the row above was left for it.
+const COLUMNS: std::ops::RangeInclusive<u16> = 3..=1000;
 const ROWS: std::ops::RangeInclusive<u16> = 1..=1000;
 
 /// A headless terminal of fixed size with a bounded scrollback.

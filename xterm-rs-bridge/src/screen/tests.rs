@@ -220,7 +220,7 @@ fn another_size_wraps_lines_anew() {
         "12345678901234567890abcde\nnext\n"
     );
     screen.resize(0, 0);
-    assert_eq!(screen.size(), (1, 2));
+    assert_eq!(screen.size(), (1, 3));
     let mut second = restored(&mut screen);
     assert_eq!(whole(&second), whole(&screen));
     screen.resize(6, 30);
