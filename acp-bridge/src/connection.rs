@@ -316,9 +316,12 @@ fn understand(request: &InitializeRequest) -> (Dialect, FrontAbilities) {
             .pointer("/jetbrains/air")
             .is_some_and(|air| *air != Value::Bool(false) && !air.is_null())
     };
-    let front = extension::abilities(&capabilities);
+    let capability = Capability::of_client(&capabilities);
+    let mut front = extension::abilities(&capabilities);
+    // Who sees no card does not see what is asked: a command that waited for them would hang.
+    front.can_type &= capability != Capability::None;
     let dialect = Dialect {
-        capability: Capability::of_client(&capabilities),
+        capability,
         signals_as_codes: air(&meta) || capabilities.get("_meta").is_some_and(air),
         hears_states: front.can_type,
     };
