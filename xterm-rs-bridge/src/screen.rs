@@ -195,14 +195,15 @@ impl Screen {
         let mut text = String::new();
         let mut line_start = 0;
         for line in from..to {
-            let row = &self.term.grid()[Line(line)];
-            for cell in &row[..] {
-                if !cell.flags.intersects(SPACERS) {
-                    text.push(shown(cell));
+            let row = &self.term.grid()[Line(line)][..];
+            let next = (line + 1 < self.rows()).then(|| &self.term.grid()[Line(line + 1)][..]);
+            for (column, cell) in row.iter().enumerate() {
+                if !is_second_half(row, column) && !is_gap(row, column, next) {
+                    text.push(shown(row, column));
                     text.extend(cell.zerowidth().unwrap_or_default());
                 }
             }
-            if !wraps(&row[..]) {
+            if !wraps(row) {
                 let printed = text[line_start..].trim_end_matches(' ').len();
                 text.truncate(line_start + printed);
                 text.push('\n');
@@ -260,11 +261,36 @@ impl Screen {
     }
 }
 
-const SPACERS: Flags = Flags::WIDE_CHAR_SPACER.union(Flags::LEADING_WIDE_CHAR_SPACER);
+/// The character that is seen at a place. The emulator marks where a tab began, and keeps half of a wide character when the other one is
+/// erased.
+fn shown(row: &[Cell], column: usize) -> char {
+    let cell = &row[column];
+    let halved = cell.flags.contains(Flags::WIDE_CHAR) && !is_wide(row, column);
+    if cell.c == '\t' || halved {
+        ' '
+    } else {
+        cell.c
+    }
+}
 
-/// The character of a cell; the emulator marks where a tab began.
-fn shown(cell: &Cell) -> char {
-    if cell.c == '\t' { ' ' } else { cell.c }
+/// Does a wide character with both its halves begin there?
+fn is_wide(row: &[Cell], column: usize) -> bool {
+    row[column].flags.contains(Flags::WIDE_CHAR)
+        && row
+            .get(column + 1)
+            .is_some_and(|next| next.flags.contains(Flags::WIDE_CHAR_SPACER))
+}
+
+fn is_second_half(row: &[Cell], column: usize) -> bool {
+    column > 0 && is_wide(row, column - 1)
+}
+
+/// Is it the place that the wide character at the start of the `next` row did not fit into?
+fn is_gap(row: &[Cell], column: usize, next: Option<&[Cell]>) -> bool {
+    column + 1 == row.len()
+        && wraps(row)
+        && row[column].flags.contains(Flags::LEADING_WIDE_CHAR_SPACER)
+        && next.is_some_and(|next| is_wide(next, 0))
 }
 
 /// Does the line go on in the next row?

@@ -1,5 +1,6 @@
 //! A screen as the bytes that bring a fresh one to the same state.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use alacritty_terminal::grid::{Cursor, Dimensions, Grid};
@@ -8,7 +9,7 @@ use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::cell::{Cell, Flags, Hyperlink};
 use alacritty_terminal::vte::ansi::{CharsetIndex, Color, NamedColor, StandardCharset};
 
-use super::{Screen, shown, wraps};
+use super::{Screen, is_gap, is_wide, shown, wraps};
 
 /// Modes that are off on a fresh terminal, and how each is turned on.
 const OFF_AT_FIRST: &[(TermMode, &str)] = &[
@@ -187,7 +188,13 @@ fn color(color: Color, base: usize, out: &mut String) {
 struct Writer {
     out: String,
     pen: Pen,
+    /// The links without an id of their own, and their numbers in this snapshot.
+    numbers: HashMap<Hyperlink, usize>,
 }
+
+/// How the id ends that the emulator gives to a link without one. It counts them through the whole program, so that its numbers tell what
+/// else was shown; a snapshot counts its own.
+const NUMBERED: &str = "_alacritty";
 
 impl Writer {
     /// Draws all lines of `grid` from the top, so that the older ones scroll off.
@@ -213,8 +220,8 @@ impl Writer {
         let mut end = if wrapped {
             row.len()
         } else {
-            row.iter()
-                .rposition(|cell| !is_blank(cell))
+            (0..row.len())
+                .rfind(|&column| !is_blank(row, column))
                 .map_or(0, |at| at + 1)
         };
         // Only a character that is printed brings the cursor into the row.
@@ -225,19 +232,16 @@ impl Writer {
         while column < end {
             let cell = &row[column];
             if is_wide(row, column) {
-                self.cell(cell, shown(cell));
+                self.cell(cell, shown(row, column));
                 column += 2;
                 continue;
             }
             // A wide character that had no room at the end of the row leaves its gap by itself.
-            let left_free = wrapped
-                && column + 1 == row.len()
-                && cell.flags.contains(Flags::LEADING_WIDE_CHAR_SPACER)
+            let left_free = is_gap(row, column, next)
                 && cell.zerowidth().is_none_or(<[char]>::is_empty)
-                && next.is_some_and(|next| is_wide(next, 0) && Pen::of(&next[0]) == Pen::of(cell));
+                && next.is_some_and(|next| Pen::of(&next[0]) == Pen::of(cell));
             if !left_free {
-                let halved = cell.flags.contains(Flags::WIDE_CHAR);
-                self.cell(cell, if halved { ' ' } else { shown(cell) });
+                self.cell(cell, shown(row, column));
             }
             column += 1;
         }
@@ -261,6 +265,12 @@ impl Writer {
     fn take_up(&mut self, pen: &Pen) {
         if self.pen.link != pen.link {
             match &pen.link {
+                Some(link) if link.id().ends_with(NUMBERED) => {
+                    let next = self.numbers.len() + 1;
+                    let number = self.numbers.entry(link.clone()).or_insert(next);
+                    let uri = link.uri();
+                    let _ = write!(self.out, "\x1b]8;id={number}{NUMBERED};{uri}\x1b\\");
+                }
                 Some(link) => {
                     let _ = write!(self.out, "\x1b]8;id={};{}\x1b\\", link.id(), link.uri());
                 }
@@ -291,7 +301,7 @@ impl Writer {
         let row_from_one = line.saturating_sub(first_row) + 1;
         let _ = write!(self.out, "\x1b[{row_from_one};{}H", column + 1);
         if past_edge {
-            self.cell(&row[column], shown(&row[column]));
+            self.cell(&row[column], shown(row, column));
         }
         self.take_up(&Pen::of(&cursor.template));
         self.charsets(cursor, &Cursor::default());
@@ -317,17 +327,10 @@ impl Writer {
     }
 }
 
-/// Does a wide character with both its halves stand there?
-fn is_wide(row: &[Cell], column: usize) -> bool {
-    row[column].flags.contains(Flags::WIDE_CHAR)
-        && row
-            .get(column + 1)
-            .is_some_and(|next| next.flags.contains(Flags::WIDE_CHAR_SPACER))
-}
-
 /// Like a cell that nothing was drawn into.
-fn is_blank(cell: &Cell) -> bool {
-    shown(cell) == ' '
+fn is_blank(row: &[Cell], column: usize) -> bool {
+    let cell = &row[column];
+    shown(row, column) == ' '
         && cell.zerowidth().is_none_or(<[char]>::is_empty)
         && Pen::default().draws(cell)
 }

@@ -54,7 +54,9 @@ fn normal(mut rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
                 .is_some_and(|next| next.flags.contains(Flags::WIDE_CHAR_SPACER));
             let before = column > 0 && row[column - 1].flags.contains(Flags::WIDE_CHAR);
             let cell = &mut row[column];
-            cell.c = shown(cell);
+            if cell.c == '\t' {
+                cell.c = ' ';
+            }
             cell.flags.remove(Flags::LEADING_WIDE_CHAR_SPACER);
             if cell.flags.contains(Flags::WIDE_CHAR) && !next {
                 cell.flags.remove(Flags::WIDE_CHAR);
@@ -145,6 +147,29 @@ fn what_stands_on_the_screen() {
 }
 
 #[test]
+fn half_of_a_wide_character_is_a_blank() {
+    let table = [
+        // The other half was erased, deleted, or drawn over.
+        ("日本\x1b[1;4H\x1b[K", "日\n"),
+        ("日本x\x1b[1;1H\x1b[1K", "  本x\n"),
+        ("日本x\x1b[1;1H\x1b[P", " 本x\n"),
+        ("日本x\x1b[1;2H\x1b[X.", " .本x\n"),
+        // A wide character had no room, and what stood in the next row for it is something else now.
+        ("0123456789日x\x1b[2;1Hab", "0123456789abx\n"),
+        ("012345678日x\x1b[2;1Hab", "012345678 abx\n"),
+        ("012345678日x", "012345678日x\n"),
+        ("012345678日\x1b[1;10Hy", "012345678y\n日\n"),
+    ];
+    for (fed_text, expected) in table {
+        let mut screen = fed(3, 10, fed_text);
+        assert_eq!(screen.final_text(), expected, "{fed_text:?}");
+        let mut second = restored(&mut screen);
+        assert_eq!(second.final_text(), expected, "{fed_text:?}");
+        assert_eq!(second.snapshot(), screen.snapshot(), "{fed_text:?}");
+    }
+}
+
+#[test]
 fn what_scrolled_off_is_kept_up_to_the_bound() {
     let lines = (1..=120)
         .map(|n| format!("{n}\r\n"))
@@ -198,6 +223,20 @@ fn a_snapshot_brings_another_screen_to_the_same_state() {
         let again = screen.snapshot();
         assert_eq!(again, screen.snapshot());
     }
+}
+
+#[test]
+fn a_snapshot_is_the_same_whatever_was_shown_before_elsewhere() {
+    let text = "\x1b]8;;http://a\x07one\x1b]8;;\x07 \x1b]8;id=x;http://a\x07two\x1b]8;;http://a\x07three\x1b]8;;\x07";
+    let first = fed(2, 20, text).snapshot();
+    assert_eq!(fed(2, 20, text).snapshot(), first);
+    // What is one link stays one, also where others come between.
+    let torn = "\x1b]8;;http://a\x07abc\x1b]8;;http://b\x07\x1b[1;2HX\x1b]8;;\x07";
+    assert_eq!(
+        fed(1, 20, torn).snapshot(),
+        "\x1b]8;id=1_alacritty;http://a\x1b\\a\x1b]8;id=2_alacritty;http://b\x1b\\X\
+         \x1b]8;id=1_alacritty;http://a\x1b\\c\x1b[1;3H\x1b]8;;\x1b\\"
+    );
 }
 
 #[test]
