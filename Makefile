@@ -43,6 +43,7 @@ test: setup-test lint test-ui test-rust test-browser ## run every test: units, w
 
 bench: setup-headless $(page) ## measure the release build: start, memory, commands against `script`
 	cargo build --release -p placard
+	cargo bench -p xterm-rs-bridge
 	cargo bench -p placard-tests --no-fail-fast
 
 lint: $(ui_packages) $(page) ## check format, lints and types
