@@ -6,21 +6,21 @@ use crate::plain_text;
 /// The [`plain_text`] of `raw`, at most `max_bytes` long: from a longer one the first third and the last two thirds stay, cut between
 /// lines where lines are short enough, around a marker line that states the bytes left out of the plain text.
 pub fn model_text(raw: &str, max_bytes: usize) -> String {
-    cut_text(plain_text(raw), max_bytes)
+    cut_text(&plain_text(raw), max_bytes)
 }
 
 /// The same of text that is plain already.
-pub fn cut_text(plain: String, max_bytes: usize) -> String {
+pub fn cut_text(plain: &str, max_bytes: usize) -> String {
     if plain.len() <= max_bytes {
-        return plain;
+        return plain.to_owned();
     }
     // The longest marker: no count is longer than that of the whole text; two newlines stand around it.
     let marker_bytes = gap_words(plain.len() as u64, None).len() + 2;
     let Some(room) = max_bytes.checked_sub(marker_bytes) else {
         return plain[..plain.floor_char_boundary(max_bytes)].to_owned();
     };
-    let head = head_of(&plain, room / 3);
-    let tail = tail_of(&plain, room - room / 3);
+    let head = head_of(plain, room / 3);
+    let tail = tail_of(plain, room - room / 3);
     let left_out = gap_words((plain.len() - head.len() - tail.len()) as u64, None);
     let line_end = if head.is_empty() || head.ends_with('\n') {
         ""

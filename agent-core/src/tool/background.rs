@@ -145,7 +145,7 @@ fn answer(command: &SessionCommand, text: &str) -> ToolOutcome {
 
 /// Text within what a model reads at once, and whether something was left out of its middle.
 fn cut(text: &str) -> (String, bool) {
-    let cut = cut_text(text.to_owned(), MOST_TEXT);
+    let cut = cut_text(text, MOST_TEXT);
     let is_cut = cut.len() < text.len();
     (cut, is_cut)
 }

@@ -475,7 +475,7 @@ fn finished(
         ResultBody::Console(text) => text.as_str(),
         _ => "",
     };
-    let mut read = cut_text(printed.to_owned(), MODEL_TEXT);
+    let mut read = cut_text(printed, MODEL_TEXT);
     let output_cut = context.terminal.left_out_bytes() > 0 || read.len() < printed.len();
     let denial = command
         .sandbox

@@ -82,8 +82,9 @@ pub fn denial_by(
         level: sandbox.level,
         network: sandbox.network,
     };
-    let lines: Vec<&str> = text.lines().collect();
-    let lines = &lines[lines.len().saturating_sub(LINES)..];
+    // From the end: an output may have half a million lines.
+    let mut lines: Vec<&str> = text.lines().rev().take(LINES).collect();
+    lines.reverse();
     let mut unexplained = false;
     let mut other = None;
     for (index, line) in lines.iter().enumerate().rev() {
