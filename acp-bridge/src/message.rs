@@ -155,7 +155,7 @@ fn ended(
         let id = terminal_id(call_id);
         let exit = terminal_exit(dialect, result.exit.as_ref().unwrap_or(&Exit::Unknown));
         let mut meta = encode::exit(&id, &exit);
-        meta.extend(circumstances(result.circumstances));
+        meta.extend(circumstances(result));
         if let Some(image) = image {
             // The collection is replaced, so the terminal has to be in it again.
             fields = fields.content(vec![ToolCallContent::Terminal(Terminal::new(id)), image]);
@@ -172,6 +172,7 @@ fn ended(
             }
         }
         content.extend(image);
+        content.extend(result.notice.clone().map(text_content));
         ToolCallUpdate::new(call_id.to_owned(), fields.content(content))
     };
     SessionUpdate::ToolCallUpdate(update)
@@ -270,17 +271,18 @@ fn terminal_exit(dialect: Dialect, exit: &Exit) -> TerminalExit {
 }
 
 /// What our own window says beside the exit; others do not look there. Nothing when there is nothing to say.
-fn circumstances(circumstances: Circumstances) -> Option<(String, Value)> {
+fn circumstances(result: &ResultPresentation) -> Option<(String, Value)> {
     let Circumstances {
         timed_out,
         stopped,
         left_running,
-    } = circumstances;
+    } = result.circumstances;
     let holds = |it: bool| it.then_some(Value::Bool(true));
     ours([
         ("timed_out", holds(timed_out)),
         ("stopped", holds(stopped)),
         ("left_running", holds(left_running)),
+        ("notice", result.notice.clone().map(Value::String)),
     ])
 }
 
@@ -393,6 +395,7 @@ mod tests {
             },
             body: ResultBody::Console("tick\n".into()),
             image: None,
+            notice: None,
             goes_on: false,
         }
     }

@@ -136,6 +136,7 @@ fn ended(exit: Option<Exit>) -> ResultPresentation {
         circumstances: Circumstances::default(),
         body: ResultBody::Console("up\ndown\n".into()),
         image: None,
+        notice: None,
         goes_on: false,
     }
 }

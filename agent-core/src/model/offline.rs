@@ -155,7 +155,7 @@ fn calls_outside(commands: &[String], denied: &[usize]) -> Vec<AssistantBlock> {
     again.enumerate().map(call).collect()
 }
 
-/// What came of each command in the end.
+/// What came of each command in the end: of one that was refused to run again, what came of it in the sandbox.
 fn with_second_tries(
     first: &[ToolResultMessage],
     denied: &[usize],
@@ -163,7 +163,9 @@ fn with_second_tries(
 ) -> Vec<ToolResultMessage> {
     let mut results = first.to_vec();
     for (index, result) in denied.iter().zip(second) {
-        if let Some(place) = results.get_mut(*index) {
+        if let Some(place) = results.get_mut(*index)
+            && !outcome::is_not_run(result)
+        {
             result.clone_into(place);
         }
     }
@@ -310,12 +312,12 @@ mod tests {
             (
                 "[exit 0; left running: 1]",
                 false,
-                "ok (1 process of it goes on running)",
+                "ok (it left 1 process running)",
             ),
             (
                 "[exit 0; left running: 3]",
                 false,
-                "ok (3 processes of it go on running)",
+                "ok (it left 3 processes running)",
             ),
             ("The person refused.\n[not run]", true, "not run"),
             (

@@ -136,6 +136,7 @@ fn answer(command: &SessionCommand, text: &str) -> ToolOutcome {
                 ResultBody::Console(text)
             },
             image: None,
+            notice: None,
             goes_on: false,
         },
         output_ref: None,

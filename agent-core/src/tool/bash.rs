@@ -348,6 +348,7 @@ async fn start(
             circumstances: Circumstances::default(),
             body: ResultBody::Text(body),
             image: None,
+            notice: None,
             goes_on: true,
         },
         output_ref: None,
@@ -382,6 +383,7 @@ pub fn not_run(reason: &str) -> ToolOutcome {
             circumstances: Circumstances::default(),
             body: ResultBody::Text(reason.to_owned()),
             image: None,
+            notice: None,
             goes_on: false,
         },
         output_ref: None,
@@ -447,6 +449,7 @@ impl Closing {
             circumstances: self.circumstances(),
             body: ResultBody::Console(output.plain_text()),
             image: None,
+            notice: None,
             goes_on: false,
         }
     }
@@ -470,7 +473,7 @@ fn finished(
         circumstances: closing.circumstances(),
     };
     context.commands.end(known, end, left);
-    let presentation = closing.presentation(&context.terminal);
+    let mut presentation = closing.presentation(&context.terminal);
     let printed = match &presentation.body {
         ResultBody::Console(text) => text.as_str(),
         _ => "",
@@ -486,6 +489,7 @@ fn finished(
             read.push('\n');
         }
         read.push_str(&denial.to_string());
+        presentation.notice = Some(denial.words());
     }
     let marker = MarkedEnd {
         cause: closing.cause,

@@ -88,6 +88,8 @@ pub struct ResultPresentation {
     pub body: ResultBody,
     /// What was printed, where it was a picture.
     pub image: Option<Image>,
+    /// What the person should know of the end, such as what a sandbox has denied.
+    pub notice: Option<String>,
     /// The call is over and its command goes on in the background: output and exit follow, and change no status.
     pub goes_on: bool,
 }
@@ -101,6 +103,7 @@ impl ResultPresentation {
             circumstances: Circumstances::default(),
             body: ResultBody::Text(message.into()),
             image: None,
+            notice: None,
             goes_on: false,
         }
     }

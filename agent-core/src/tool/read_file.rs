@@ -126,6 +126,7 @@ impl Tool for ReadFile {
                     exit: None,
                     circumstances: Circumstances::default(),
                     image: None,
+                    notice: None,
                     goes_on: false,
                     body: if text.is_empty() {
                         ResultBody::Empty

@@ -25,6 +25,8 @@ pub(crate) enum Tone {
     Good,
     /// It did not.
     Bad,
+    /// The person should know.
+    Ask,
 }
 
 impl Ink {
@@ -36,6 +38,7 @@ impl Ink {
             (Self::Colour, Tone::Quiet) => "0;2",
             (Self::Colour, Tone::Good) => "0;32",
             (Self::Colour, Tone::Bad) => "0;31",
+            (Self::Colour, Tone::Ask) => "0;33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

@@ -20,6 +20,8 @@ pub(crate) struct Painting {
     cards: HashMap<CardKey, Painted>,
     calls: Vec<OtherCall>,
     facts: HashMap<String, Vec<Fact>>,
+    /// What the person should know of a call, until it is told.
+    notices: HashMap<String, String>,
     block: Block,
     at_line_start: bool,
 }
@@ -34,6 +36,8 @@ struct Painted {
     headed: bool,
     closed: bool,
     printed: bool,
+    /// When it was first said to run.
+    begun: Option<u64>,
     ink: CardInk,
 }
 
@@ -64,6 +68,7 @@ impl Painting {
             cards: HashMap::new(),
             calls: Vec::new(),
             facts: HashMap::new(),
+            notices: HashMap::new(),
             block: Block::Nothing,
             at_line_start: true,
         }
@@ -108,6 +113,7 @@ impl Painting {
             .unwrap_or("a tool call");
         let subject = subject.to_owned();
         self.end_line();
+        self.tell_notice(id);
         (std::mem::take(&mut self.out), subject)
     }
 
@@ -125,6 +131,9 @@ impl Painting {
 
     /// What our own agent says of a call beside the convention.
     fn learn(&mut self, call: &str, ours: &Value) {
+        if let Some(notice) = ours["notice"].as_str() {
+            self.notices.insert(call.to_owned(), notice.to_owned());
+        }
         let facts = Fact::NAMED
             .into_iter()
             .filter(|(name, _)| ours[name] == true)
@@ -179,10 +188,12 @@ impl Painting {
             self.find_or_add(&key, t);
             if let (ChangeKind::StatusChanged(CardStatus::InProgress), Some(painted)) =
                 (&change.kind, self.cards.get_mut(&key))
-                && !painted.printed
             {
-                // Waiting for a permission is no running.
-                painted.started = t;
+                painted.begun.get_or_insert(t);
+                if !painted.printed {
+                    // Waiting for a permission is no running.
+                    painted.started = t;
+                }
             }
             if let ChangeKind::Output(text) | ChangeKind::Replaced(text) = &change.kind
                 && self
@@ -278,6 +289,16 @@ impl Painting {
             return;
         }
         self.begin_card(session, key);
+        let begun = self
+            .cards
+            .get(key)
+            .is_some_and(|painted| painted.begun.is_some() || painted.printed);
+        if !begun && !self.facts_of(&key.0).contains(&Fact::Refused) {
+            self.facts
+                .entry(key.0.clone())
+                .or_default()
+                .push(Fact::NotBegun);
+        }
         let Some(card) = self.card(session, key) else {
             return;
         };
@@ -302,6 +323,15 @@ impl Painting {
         self.end_line();
         let line = self.ink.paint(tone, &words);
         self.put(&format!("{line}\n"));
+        self.tell_notice(&key.0);
+    }
+
+    /// What the person should know of a call, once: before they are asked, or at its end.
+    fn tell_notice(&mut self, call: &str) {
+        if let Some(notice) = self.notices.remove(call) {
+            let line = self.ink.paint(Tone::Ask, &harmless(&notice));
+            self.put(&format!("{line}\n"));
+        }
     }
 
     // ---- calls without a card ----------------------------------------------------------------------------------
@@ -373,6 +403,7 @@ impl Painted {
             headed: false,
             closed: false,
             printed: false,
+            begun: None,
             ink: CardInk::new(ink),
         }
     }

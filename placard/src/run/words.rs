@@ -17,6 +17,8 @@ pub(crate) enum Fact {
     LeftRunning,
     /// It went on in the background when its call was over.
     Background,
+    /// It was never said to run, and printed nothing.
+    NotBegun,
 }
 
 impl Fact {
@@ -41,6 +43,7 @@ pub(crate) fn closing_words(card: &Card, facts: &[Fact], elapsed: u64) -> (Tone,
                 "was running in the background · ended with this program"
             }
             CardStatus::NoResult if card.exit.is_none() => "no result",
+            CardStatus::Failed if is(Fact::NotBegun) && card.exit.is_some() => "not run",
             _ => "ended · no exit code",
         };
         return (Tone::Quiet, words.to_owned());

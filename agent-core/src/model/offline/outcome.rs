@@ -24,6 +24,14 @@ pub(super) fn outcome(result: &ToolResultMessage) -> String {
     }
 }
 
+/// Whether the call never became a command.
+pub(super) fn is_not_run(result: &ToolResultMessage) -> bool {
+    matches!(
+        exit_marker::parse(&result.content),
+        Some((_, ExitMarker::NotRun))
+    )
+}
+
 fn words(marker: &ExitMarker) -> String {
     match marker {
         ExitMarker::NotRun => "not run".to_owned(),
@@ -42,7 +50,7 @@ fn words_of_end(marked: &MarkedEnd) -> String {
     };
     match marked.left_running {
         0 => end,
-        1 => format!("{end} (1 process of it goes on running)"),
-        more => format!("{end} ({more} processes of it go on running)"),
+        1 => format!("{end} (it left 1 process running)"),
+        more => format!("{end} (it left {more} processes running)"),
     }
 }

@@ -181,32 +181,40 @@ fn look(path: &Path) -> Place {
     }
 }
 
-/// One line for the model: what was denied by what, and what can be done.
-impl fmt::Display for Denial {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Denial {
+    /// What was denied by what, for a person: one sentence.
+    pub fn words(&self) -> String {
         let beginning = if self.certain { CERTAIN } else { LIKELY };
         let sandbox = match (self.level, self.network) {
             (Level::Off, _) => "without network".to_owned(),
             (level, true) => level.name().to_owned(),
             (level, false) => format!("{}, without network", level.name()),
         };
-        write!(formatter, "{beginning}{sandbox}) ")?;
-        match &self.what {
-            Denied::Write(Some(path)) => write!(formatter, "denied writing {}", path.display()),
-            Denied::Write(None) => formatter.write_str("denied writing somewhere"),
-            Denied::Network => formatter.write_str("denied the network"),
-            Denied::Privileges => formatter.write_str("kept a program from becoming another user"),
-            Denied::Signal => {
-                formatter.write_str("denied a signal to a process outside of the command")
+        let what = match &self.what {
+            Denied::Write(Some(path)) => format!("denied writing {}", path.display()),
+            Denied::Write(None) => "denied writing somewhere".to_owned(),
+            Denied::Network => "denied the network".to_owned(),
+            Denied::Privileges => "kept a program from becoming another user".to_owned(),
+            Denied::Signal => "denied a signal to a process outside of the command".to_owned(),
+        };
+        let rule = match (&self.what, self.level) {
+            (Denied::Write(_), Level::ReadOnly) => ": in it, commands write nowhere",
+            (Denied::Write(_), _) => {
+                ": in it, commands write only in the session's folders, temporary folders and caches"
             }
-        }?;
-        formatter.write_str(match (&self.what, self.level) {
-            (Denied::Write(_), Level::ReadOnly) => ": in it, commands write nowhere.",
-            (Denied::Write(_), _) => ": in it, commands write only in the session's folders, temporary folders and caches.",
-            _ => ".",
-        })?;
-        formatter.write_str(
-            " If the command needs it, call bash again with without_sandbox: true; the person is always asked then.",
+            _ => "",
+        };
+        format!("{beginning}{sandbox}) {what}{rule}.")
+    }
+}
+
+/// One line for the model: what was denied by what, and what can be done.
+impl fmt::Display for Denial {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{} If the command needs it, call bash again with without_sandbox: true; the person is always asked then.",
+            self.words()
         )
     }
 }

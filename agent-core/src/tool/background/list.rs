@@ -55,6 +55,7 @@ impl Tool for BashList {
                 circumstances: Circumstances::default(),
                 body: ResultBody::Console(text),
                 image: None,
+                notice: None,
                 goes_on: false,
             },
             output_ref: None,

@@ -199,3 +199,34 @@ fn what_still_runs_in_the_background_or_was_left_is_told() {
         "$ serve\n  /work\nup\n\n$ sleep 9 &\n  /work\nok · 0.0 s · left running, ended with this program\n\n… $ serve\nwas running in the background · ended with this program\n"
     );
 }
+
+#[test]
+fn what_the_person_should_know_stands_before_the_question_and_after_the_end() {
+    let mut painting = Painting::new(Ink::Plain);
+    let mut call = opens("c", "touch /x");
+    call["status"] = json!("pending");
+    call["_meta"]["placard"] = json!({"notice": "Runs without the sandbox."});
+    assert_eq!(painting.update("s", &call, 0), "$ touch /x\n  /work\n");
+    let asked = json!({"toolCallId": "c", "title": "touch /x", "kind": "execute"});
+    assert_eq!(
+        painting.asks("s", &asked, 1).0,
+        "Runs without the sandbox.\n"
+    );
+    let mut end = exits("c", "failed", Some(1), None);
+    end["_meta"]["placard"] = json!({"notice": "The sandbox denied writing /x."});
+    let started =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"});
+    painting.update("s", &started, 2);
+    assert_eq!(
+        painting.update("s", &end, 102),
+        "exit 1 · 0.1 s\nThe sandbox denied writing /x.\n"
+    );
+}
+
+#[test]
+fn what_never_began_did_not_run() {
+    let mut call = opens("c", "true");
+    call["status"] = json!("pending");
+    let updates = [(0, call), (9000, exits("c", "failed", None, None))];
+    assert_eq!(drawn(Ink::Plain, &updates), "$ true\n  /work\nnot run\n");
+}
