@@ -269,6 +269,7 @@ fn mistakes_at_the_top() {
 fn mistakes_in_what_commands_may_do() {
     let paths = "a list of folders in quotes, each from / or ~/ on, such as [\"~/notes\"]";
     let names = "a list of variables' names in quotes, such as [\"AWS_PROFILE\", \"APP_*\"]";
+    let bare = "a bare `*`, which is not allowed: a prefix must stand before it";
     let bytes = "a whole number of bytes, at most 1099511627776, such as 67108864";
     let secret = "looks like a secret, and no secret passes by its name alone; to give it to every command all the same, \
                   write its value in [shell.env.set]";
@@ -323,7 +324,11 @@ fn mistakes_in_what_commands_may_do() {
         ),
         (
             "[shell.env]\npass = [\"*\"]",
-            format!("2: `pass` must be {names}, and here it is the text `*`"),
+            format!("2: `pass` must be {names}, and here it is {bare}"),
+        ),
+        (
+            "[shell.env]\nremove = [\"LANG\",\n\"*\"]",
+            format!("3: `remove` must be {names}, and here it is {bare}"),
         ),
         (
             "[shell.env]\nremove = [\"A=B\"]",

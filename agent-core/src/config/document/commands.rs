@@ -120,6 +120,18 @@ impl Document<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Vec<NamePattern>, Located> {
         let expected = "a list of variables' names in quotes, such as [\"AWS_PROFILE\", \"APP_*\"]";
+        let entries = value.get_ref().as_array().into_iter();
+        let bare = entries
+            .flat_map(|entries| entries.iter())
+            .find(|entry| entry.get_ref().as_str() == Some("*"));
+        if let Some(bare) = bare {
+            let mistake = Mistake::Value {
+                key: key.to_owned(),
+                expected: expected.to_owned(),
+                found: "a bare `*`, which is not allowed: a prefix must stand before it".to_owned(),
+            };
+            return Err((self.line(&bare.span()), mistake));
+        }
         self.list(key, expected, value, NamePattern::parse)
     }
 
