@@ -58,8 +58,11 @@ pub(crate) async fn serve(
     }
     let address = format!("http://127.0.0.1:{port}/?token={token}");
     // Whoever reads stdout, or does not, must not keep the program from hearing a signal.
-    let announced =
-        tokio::task::spawn_blocking(move || announce(&format!("Placard is at {address}\n")));
+    let announced = tokio::task::spawn_blocking(move || {
+        announce(&format!(
+            "Placard is at {address}\nThis address opens once; after that only the browser that opened it gets in.\n"
+        ))
+    });
     let unheard = async {
         match announced.await {
             Ok(Err(error)) => error,
