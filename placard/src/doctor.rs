@@ -1,6 +1,6 @@
 //! `placard doctor`: what works here, what does not, and what a session in this folder would be given.
 //!
-//! It looks and changes nothing. Of variables it tells names, of a key whether it is set.
+//! It looks and leaves everything as it was. Of variables it tells names, of a key whether it is set.
 
 mod checks;
 mod finding;
@@ -14,7 +14,7 @@ use agent_core::Surroundings;
 use agent_core::config::Config;
 
 use crate::arguments::DoctorArguments;
-use crate::doctor::finding::Report;
+use crate::doctor::finding::{Finding, Report, State};
 use crate::error::ProgramError;
 use crate::host;
 
@@ -44,16 +44,20 @@ pub(crate) async fn examine(
 
 async fn look(surroundings: &Surroundings, cwd: &std::path::Path) -> Report {
     let loaded = Config::load(surroundings);
-    let configuration = checks::configuration(surroundings, &loaded);
-    // With a file that cannot be read no session opens; what the rest of the report says is true once it is mended.
-    let config = loaded
-        .unwrap_or_else(|_| Config::unconfigured(surroundings.config_dir.join("config.toml")));
     let environment = &surroundings.environment;
     let support = agent_core::shell::sandbox::Support::probe(environment);
+    let configured = |topic, look: &dyn Fn(&Config) -> Finding| match &loaded {
+        Ok(config) => look(config),
+        Err(_) => Finding::new(
+            topic,
+            State::Note,
+            "not known until the configuration is mended; before that no session starts",
+        ),
+    };
     Report {
         findings: vec![
-            configuration,
-            checks::model(&config, environment),
+            checks::configuration(surroundings, &loaded),
+            configured("model", &|config| checks::model(config, environment)),
             checks::sessions(&surroundings.data_dir),
             checks::bash(environment),
             login_shell::compare(environment).await,
@@ -61,8 +65,12 @@ async fn look(surroundings: &Surroundings, cwd: &std::path::Path) -> Report {
             checks::landlock(&support),
             checks::seccomp(&support),
             checks::bubblewrap(&support).await,
-            checks::sandbox(&config, surroundings, &support, cwd),
-            checks::variables(&config, environment),
+            configured("sandbox", &|config| {
+                checks::sandbox(config, surroundings, &support, cwd)
+            }),
+            configured("variables", &|config| {
+                checks::variables(config, environment)
+            }),
         ],
     }
 }

@@ -203,10 +203,7 @@ pub fn for_command(person: &Environment, rules: &VariableRules) -> Vec<(OsString
         .iter()
         .filter(|(name, value)| passes(name, value, rules))
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let fixed = FIXED
-        .iter()
-        .filter(|(name, _)| !any_fits(&rules.remove, name))
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let fixed = fixed(rules).map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let set = rules
         .set
         .iter()
@@ -216,23 +213,40 @@ pub fn for_command(person: &Environment, rules: &VariableRules) -> Vec<(OsString
     all.into_iter().collect()
 }
 
-/// The names of the person's variables: which reach commands with their values, and which do not.
+/// What of [`FIXED`] a person has not removed.
+fn fixed(rules: &VariableRules) -> impl Iterator<Item = (&'static str, &'static str)> {
+    FIXED
+        .iter()
+        .copied()
+        .filter(|(name, _)| !any_fits(&rules.remove, name))
+}
+
+/// The names of variables: which of the person's reach commands with their values, which do not at all, and which Placard sets.
+/// What the person sets in [`VariableRules::set`] is in none of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// Those that do.
     pub passed: Vec<String>,
-    /// Those that do not, or with another value.
+    /// Those that do not.
     pub held_back: Vec<String>,
+    /// Those that every command gets from Placard with a value that is always the same, whether the person has them or not.
+    pub fixed: Vec<String>,
 }
 
 /// Sorts the person's variables by whether they reach commands. Names only.
 pub fn names(person: &Environment, rules: &VariableRules) -> Names {
-    let (passed, held_back): (Vec<_>, Vec<_>) = person.iter().partition(|(name, value)| {
-        let replaced = name
-            .to_str()
-            .is_some_and(|name| rules.set.contains_key(name));
-        passes(name, value, rules) && !replaced
-    });
+    let fixed: Vec<&str> = fixed(rules)
+        .map(|(name, _)| name)
+        .filter(|name| !rules.set.contains_key(*name))
+        .collect();
+    let replaced = |name: &OsStr| {
+        name.to_str()
+            .is_some_and(|name| rules.set.contains_key(name) || fixed.contains(&name))
+    };
+    let (passed, held_back): (Vec<_>, Vec<_>) = person
+        .iter()
+        .filter(|(name, _)| !replaced(name))
+        .partition(|(name, value)| passes(name, value, rules));
     let texts = |variables: Vec<(&OsStr, &OsStr)>| {
         variables
             .into_iter()
@@ -242,6 +256,7 @@ pub fn names(person: &Environment, rules: &VariableRules) -> Names {
     Names {
         passed: texts(passed),
         held_back: texts(held_back),
+        fixed: fixed.into_iter().map(str::to_owned).collect(),
     }
 }
 

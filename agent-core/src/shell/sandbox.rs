@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use bubblewrap::arguments as bubblewrap_arguments;
 pub use denial::{Denial, Denied, Place as DeniedPlace, denial, denial_by, is_certain_denial};
 pub(crate) use enforce::{apply, keep_to_own_processes};
-pub use policy::{SandboxConfig, policy};
+pub use policy::{SandboxConfig, not_there, policy};
 use support::INSTALL_BUBBLEWRAP;
 pub use support::{Support, can_run, notice};
 

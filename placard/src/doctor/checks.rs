@@ -1,12 +1,13 @@
 //! What is looked at.
 
+use std::io;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use agent_core::config::{Config, ConfigError};
 use agent_core::shell::environment;
-use agent_core::shell::sandbox::{self, Engine, Level, Support};
+use agent_core::shell::sandbox::{self, Engine, Level, Sandbox, Support};
 use agent_core::{Environment, Surroundings};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -51,27 +52,35 @@ pub(super) fn model(config: &Config, environment: &Environment) -> Finding {
 }
 
 pub(super) fn sessions(folder: &Path) -> Finding {
+    let topic = "sessions";
     let shown = folder.display();
     // It is made with the first session; until then the nearest folder that exists decides.
     let existing = folder.ancestors().find(|part| part.exists());
-    let writable = existing.is_some_and(|part| {
-        part.is_dir() && rustix::fs::access(part, rustix::fs::Access::WRITE_OK).is_ok()
-    });
-    match (writable, existing == Some(folder)) {
-        (true, true) => Finding::new("sessions", State::Ok, format!("kept in {shown}")),
-        (true, false) => Finding::new(
-            "sessions",
+    let existing = existing.unwrap_or(Path::new("/"));
+    match takes_folders(existing) {
+        Ok(()) if existing == folder => Finding::new(topic, State::Ok, format!("kept in {shown}")),
+        Ok(()) => Finding::new(
+            topic,
             State::Ok,
             format!("will be kept in {shown}, which the first one makes"),
         ),
-        (false, _) => Finding::new(
-            "sessions",
+        Err(error) => Finding::new(
+            topic,
             State::Wrong,
             format!(
-                "cannot be kept in {shown}: it cannot be written. Make it writable, or set XDG_DATA_HOME"
+                "cannot be kept in {shown}: no folder can be made in {}: {error}. Mend that, or set XDG_DATA_HOME to a folder that you can write",
+                existing.display()
             ),
         ),
     }
+}
+
+/// Whether folders can be made in this one. Only a trial tells: rights say nothing of a file system that is made by the kernel, and
+/// nothing to root.
+fn takes_folders(folder: &Path) -> io::Result<()> {
+    let trial = folder.join(format!(".placard-doctor-{}", uuid::Uuid::new_v4().simple()));
+    std::fs::create_dir(&trial)?;
+    std::fs::remove_dir(&trial)
 }
 
 pub(super) fn bash(environment: &Environment) -> Finding {
@@ -171,24 +180,8 @@ pub(super) fn sandbox(
     let topic = "sandbox";
     let roots = [cwd.to_owned()];
     let planned = sandbox::policy(&config.sandbox, &roots, &surroundings.environment, support);
-    let network = if planned.network {
-        "network on"
-    } else {
-        "no network"
-    };
-    let engine = match planned.engine {
-        Engine::Landlock => "landlock",
-        Engine::Bubblewrap => "bubblewrap",
-    };
-    let mut finding = Finding::new(
-        topic,
-        State::Ok,
-        format!(
-            "{}, {network}, by {engine}, in {}",
-            planned.level.name(),
-            cwd.display()
-        ),
-    );
+    let text = format!("{}, in {}", in_words(&planned), cwd.display());
+    let mut finding = Finding::new(topic, State::Ok, text);
     if let Some(notice) = sandbox::notice(&planned, support) {
         finding.state = if sandbox::can_run(&planned, support) {
             State::Note
@@ -208,8 +201,33 @@ pub(super) fn sandbox(
         let words = "Commands can change Placard's own configuration: it lies in a folder that they may write.";
         finding.details.push(words.to_owned());
     }
+    if planned.level == Level::WorkspaceWrite {
+        for path in sandbox::not_there(&config.sandbox, &surroundings.environment) {
+            finding.state = finding.state.max(State::Note);
+            let words = format!("not there: {}", path.display());
+            finding.details.push(words);
+        }
+    }
     let writable = planned.writable.iter();
     finding.with(writable.map(|path| format!("writable: {}", path.display())))
+}
+
+fn in_words(planned: &Sandbox) -> String {
+    let engine = match (planned.engine, planned.level) {
+        (Engine::Bubblewrap, _) => "bubblewrap",
+        (Engine::Landlock, Level::Off) => "seccomp",
+        (Engine::Landlock, _) => "landlock",
+    };
+    match (planned.level, planned.network) {
+        (Level::Off, true) => {
+            "off: commands write wherever you can, with the network on".to_owned()
+        }
+        (Level::Off, false) => {
+            format!("off: commands write wherever you can, with no network, by {engine}")
+        }
+        (level, true) => format!("{}, network on, by {engine}", level.name()),
+        (level, false) => format!("{}, no network, by {engine}", level.name()),
+    }
 }
 
 pub(super) fn variables(config: &Config, person: &Environment) -> Finding {
@@ -218,7 +236,8 @@ pub(super) fn variables(config: &Config, person: &Environment) -> Finding {
     let lines = [
         ("passed", names.passed.join(" ")),
         ("held back", names.held_back.join(" ")),
-        ("set", set.join(" ")),
+        ("set by you", set.join(" ")),
+        ("set by Placard", names.fixed.join(" ")),
     ];
     Finding::new(
         "variables",

@@ -26,7 +26,7 @@ pub(super) async fn compare(environment: &Environment) -> Finding {
         return Finding::new(
             topic,
             State::Ok,
-            "SHELL is not set, so there is no login shell to ask",
+            "commands find the programs that placard itself finds; whether a terminal of yours finds more is not known, because SHELL, which names your login shell, is not set",
         );
     };
     let Some(path) = ask(shell, environment).await else {

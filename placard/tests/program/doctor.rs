@@ -47,13 +47,21 @@ fn finding(report: &str, topic: &str) -> Value {
 #[tokio::test]
 async fn a_home_in_order_works_and_leaves_no_trace() {
     let home = Home::new();
-    let variables = [("OPENAI_API_KEY", "k-very-secret"), ("LANG", "C")];
+    let variables = [
+        ("OPENAI_API_KEY", "k-very-secret"),
+        ("LANG", "C"),
+        ("TERM", "dumb"),
+    ];
     let (code, text) = doctor(&home, &[], &variables).await;
     assert_eq!(code, 0, "{text}");
     assert!(text.starts_with("placard "), "{text}");
     assert!(text.ends_with("\nEverything works.\n"), "{text}");
     assert!(text.contains("passed: HOME LANG PATH\n"), "{text}");
     assert!(text.contains("held back: OPENAI_API_KEY\n"), "{text}");
+    assert!(
+        text.contains("set by Placard: TERM COLORTERM PAGER "),
+        "{text}"
+    );
     assert!(!text.contains("k-very-secret"), "{text}");
     assert_eq!(fs::read_dir(home.folder()).unwrap().count(), 0);
 }
@@ -83,7 +91,115 @@ async fn the_sandbox_is_the_one_that_a_session_would_get() {
     let variables = finding(&report, "variables");
     assert_eq!(
         variables["details"],
-        json!(["passed: APP_MODE HOME PATH", "set: GH_TOKEN"])
+        json!([
+            "passed: APP_MODE HOME PATH",
+            "set by you: GH_TOKEN",
+            "set by Placard: TERM COLORTERM PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER GIT_TERMINAL_PROMPT EDITOR VISUAL GIT_EDITOR"
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_folder_to_write_that_is_not_there_is_named() {
+    let home = Home::new();
+    fs::create_dir(home.folder().join("atlas")).unwrap();
+    fs::create_dir(home.folder().join("notes")).unwrap();
+    let configured = |level: &str| {
+        format!(
+            "[sandbox]\nlevel = \"{level}\"\nwritable = [\"~/notes\", \"~/lost\", \"/no/such/folder\"]"
+        )
+    };
+    let arguments = ["--json", "--cwd", "atlas"];
+    configure(&home, &configured("workspace-write"));
+    let (code, report) = doctor(&home, &arguments, &[]).await;
+    assert_eq!(code, 0, "{report}");
+    let sandbox = finding(&report, "sandbox");
+    assert_eq!(sandbox["state"], "note", "{sandbox}");
+    assert_eq!(
+        sandbox["details"].as_array().unwrap()[..2],
+        [
+            json!("not there: ~/lost"),
+            json!("not there: /no/such/folder")
+        ]
+    );
+    // Where nothing of it counts nothing of it is missed.
+    configure(&home, &configured("read-only"));
+    let (_, report) = doctor(&home, &arguments, &[]).await;
+    assert_eq!(finding(&report, "sandbox")["state"], "ok", "{report}");
+}
+
+#[tokio::test]
+async fn without_a_sandbox_no_engine_is_named() {
+    let cases = [
+        ("", "with the network on"),
+        ("network = false", "with no network, by seccomp"),
+        (
+            "network = false\nengine = \"bubblewrap\"",
+            "with no network, by bubblewrap",
+        ),
+    ];
+    for (settings, network) in cases {
+        let home = Home::new();
+        configure(&home, &format!("[sandbox]\nlevel = \"off\"\n{settings}"));
+        let (code, report) = doctor(&home, &["--json"], &[]).await;
+        assert_eq!(code, 0, "{report}");
+        let text = format!(
+            "off: commands write wherever you can, {network}, in {}",
+            home.folder().display()
+        );
+        assert_eq!(
+            finding(&report, "sandbox"),
+            json!({"topic": "sandbox", "state": "ok", "text": text, "details": []})
+        );
+    }
+}
+
+#[tokio::test]
+async fn with_a_wrong_configuration_what_a_session_would_get_is_not_known() {
+    let cases = [
+        ("[sandbox]\nlevel = \"loose\"", "offline", "config.toml:2: "),
+        ("", "gpt-5", "PLACARD_MODEL: `gpt-5` is no model"),
+    ];
+    for (file, model, mistake) in cases {
+        let home = Home::new();
+        configure(&home, file);
+        let (code, report) = doctor(&home, &["--json"], &[("PLACARD_MODEL", model)]).await;
+        assert_eq!(code, 1, "{report}");
+        let configuration = finding(&report, "configuration");
+        assert!(
+            configuration["text"].as_str().unwrap().contains(mistake),
+            "{configuration}"
+        );
+        for topic in ["model", "sandbox", "variables"] {
+            assert_eq!(
+                finding(&report, topic),
+                json!({
+                    "topic": topic,
+                    "state": "note",
+                    "text": "not known until the configuration is mended; before that no session starts",
+                    "details": [],
+                })
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_folder_for_sessions_that_cannot_be_made_is_wrong() {
+    let home = Home::new();
+    // Root may write in /proc by its rights, and still nobody makes a folder there.
+    let (code, report) = doctor(&home, &["--json"], &[("XDG_DATA_HOME", "/proc/nope")]).await;
+    assert_eq!(code, 1, "{report}");
+    let sessions = finding(&report, "sessions");
+    assert_eq!(sessions["state"], "wrong", "{sessions}");
+    let words = sessions["text"].as_str().unwrap();
+    assert!(
+        words.starts_with("cannot be kept in /proc/nope/placard: no folder can be made in /proc: "),
+        "{words}"
+    );
+    assert!(
+        words.ends_with("or set XDG_DATA_HOME to a folder that you can write"),
+        "{words}"
     );
 }
 

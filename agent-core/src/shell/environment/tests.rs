@@ -132,18 +132,33 @@ fn patterns_are_names_and_beginnings() {
 
 #[test]
 fn the_names_tell_what_passes_without_a_value() {
-    let person: Environment = [("PATH", "/bin"), ("GH_TOKEN", "t"), ("LANG", "C")]
-        .into_iter()
-        .collect();
+    let person: Environment = [
+        ("PATH", "/bin"),
+        ("GH_TOKEN", "t"),
+        ("LANG", "C"),
+        ("TERM", "dumb"),
+        ("EDITOR", "vim"),
+        ("VISUAL", "vim"),
+    ]
+    .into_iter()
+    .collect();
+    // A fixed variable is Placard's own even where a person lets theirs pass; to have another they set it.
     let rules = VariableRules {
-        set: [("LANG".to_owned(), "C.UTF-8".to_owned())].into(),
-        ..VariableRules::default()
+        pass: patterns(&["TERM"]),
+        remove: patterns(&["VISUAL", "GIT_*"]),
+        set: [
+            ("LANG".to_owned(), "C.UTF-8".to_owned()),
+            ("PAGER".to_owned(), "less".to_owned()),
+        ]
+        .into(),
     };
+    let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
         names(&person, &rules),
         Names {
-            passed: vec!["PATH".to_owned()],
-            held_back: vec!["GH_TOKEN".to_owned(), "LANG".to_owned()],
+            passed: texts(&["PATH"]),
+            held_back: texts(&["GH_TOKEN", "VISUAL"]),
+            fixed: texts(&["TERM", "COLORTERM", "MANPAGER", "SYSTEMD_PAGER", "EDITOR"]),
         }
     );
 }

@@ -108,6 +108,21 @@ fn devices() -> Vec<PathBuf> {
     existing(DEVICES.map(PathBuf::from))
 }
 
+/// The folders of [`SandboxConfig::writable`] that do not exist, as they are written there. They open nothing.
+pub fn not_there(config: &SandboxConfig, environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.get("HOME").map(Path::new);
+    let lacks = |path: &&PathBuf| existing(meant(path, home)).is_empty();
+    config.writable.iter().filter(lacks).cloned().collect()
+}
+
+/// The path that the configuration means; none below a home folder that is not known.
+fn meant(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix("~") {
+        Ok(below) => home.map(|home| home.join(below)),
+        Err(_) => Some(path.to_owned()),
+    }
+}
+
 fn workspace(config: &SandboxConfig, roots: &[PathBuf], environment: &Environment) -> Vec<PathBuf> {
     let home = environment.get("HOME").map(PathBuf::from);
     let home_is = |path: &Path| {
@@ -118,11 +133,7 @@ fn workspace(config: &SandboxConfig, roots: &[PathBuf], environment: &Environmen
     let wanted = config
         .writable
         .iter()
-        .filter_map(|path| match (path.strip_prefix("~"), &home) {
-            (Ok(below), Some(home)) => Some(home.join(below)),
-            (Ok(_), None) => None,
-            (Err(_), _) => Some(path.clone()),
-        });
+        .filter_map(|path| meant(path, home.as_deref()));
     // What a person names is theirs to name; what a variable names must not hand over the whole home folder by a slip.
     let named = existing(roots.iter().cloned().chain(wanted));
     let found = existing(

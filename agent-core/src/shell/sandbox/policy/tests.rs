@@ -150,6 +150,28 @@ fn the_sessions_folders_and_caches_are_writable_and_nothing_that_a_person_runs()
 }
 
 #[test]
+fn folders_of_the_configuration_that_are_not_there_are_named_as_they_are_written() {
+    let (_folder, home) = home();
+    make(&[home.join("notes")]);
+    let there = home.join("notes");
+    let gone = home.join("gone");
+    let config = SandboxConfig {
+        writable: vec!["~/notes".into(), "~/lost".into(), there, gone.clone()],
+        ..SandboxConfig::default()
+    };
+    let at_home = [("HOME", home.to_str().unwrap())].into_iter().collect();
+    assert_eq!(
+        not_there(&config, &at_home),
+        ["~/lost".into(), gone.clone()]
+    );
+    // Without a home folder nothing says what `~` is.
+    assert_eq!(
+        not_there(&config, &Environment::default()),
+        ["~/notes".into(), "~/lost".into(), gone]
+    );
+}
+
+#[test]
 fn variables_move_the_caches() {
     let (_folder, home) = home();
     let names = [
@@ -204,6 +226,16 @@ fn a_variable_does_not_hand_the_home_folder_over_but_a_person_may() {
         &able(),
     );
     assert_eq!(below(&home, &meant), [""]);
+}
+
+#[test]
+fn a_home_in_a_temporary_folder_is_not_handed_over_with_it() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let environment = [("HOME", folder.path().to_str().unwrap())]
+        .into_iter()
+        .collect();
+    let sandbox = policy(&SandboxConfig::default(), &[], &environment, &able());
+    assert!(!sandbox.may_write(Path::new("/tmp")), "{sandbox:?}");
 }
 
 #[test]
