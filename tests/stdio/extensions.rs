@@ -68,20 +68,46 @@ async fn a_command_that_waits_is_answered_line_by_line_and_then_ended() {
     editor.close(Duration::from_secs(5)).await;
 }
 
+/// Who sees no card cannot type either, whatever it says.
 #[tokio::test]
 async fn a_client_that_cannot_type_gets_the_end_of_the_input_and_no_word_of_states() {
-    let home = Home::new();
-    let mut editor = Editor::connect(&home, draws_cards()).await;
-    let session = editor.session(&home.work_folder()).await;
-    editor.turn(&session, "$ read x; echo got $x").await;
-    assert_eq!(editor.printed(&session), "got\r\n");
-    assert!(
-        editor
-            .frames
-            .iter()
-            .all(|frame| state(&frame.message).is_none())
-    );
-    editor.close(Duration::from_secs(5)).await;
+    for capabilities in [
+        draws_cards(),
+        json!({"_meta": {"terminal_output": true, "placard": {"terminal_input": "true"}}}),
+        json!({"_meta": {"placard": {"terminal_input": true}}}),
+    ] {
+        let home = Home::new();
+        let mut editor = Editor::connect(&home, capabilities.clone()).await;
+        let session = editor.session(&home.work_folder()).await;
+        editor.turn(&session, "$ read x; echo \"got ($x)\"").await;
+        let told = format!("{:?}", editor.calls(&session));
+        assert!(told.contains("got ()"), "{capabilities}: {told}");
+        assert!(
+            editor
+                .frames
+                .iter()
+                .all(|frame| state(&frame.message).is_none())
+        );
+        editor.close(Duration::from_secs(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_has_a_terminal_of_the_size_that_the_client_draws() {
+    let usual = json!({"columns": 19, "rows": 24});
+    for (size, expected) in [
+        (json!({"columns": 98, "rows": 24}), "24 98"),
+        (usual, "40 120"),
+    ] {
+        let home = Home::new();
+        let capabilities =
+            json!({"_meta": {"terminal_output": true, "placard": {"terminal_size": size}}});
+        let mut editor = Editor::connect(&home, capabilities).await;
+        let session = editor.session(&home.work_folder()).await;
+        editor.turn(&session, "$ stty size </dev/tty").await;
+        assert_eq!(editor.printed(&session), format!("{expected}\r\n"));
+        editor.close(Duration::from_secs(5)).await;
+    }
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl SessionCommand {
         self.end.wait().await
     }
 
-    /// How many processes it left that still run.
+    /// How many processes it left running when it ended; none once all of them have ended.
     pub fn left_running(&self) -> usize {
         let mut left = lock(&self.left);
         if left.as_ref().is_some_and(LeftRunning::is_over) {

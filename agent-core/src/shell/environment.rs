@@ -131,6 +131,7 @@ const FIXED: &[(&str, &str)] = &[
     ("EDITOR", NO_EDITOR),
     ("VISUAL", NO_EDITOR),
     ("GIT_EDITOR", NO_EDITOR),
+    ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
 ];
 
 /// What a person lets pass beside the allow-list, keeps back, and sets: `[shell.env]` of the configuration.

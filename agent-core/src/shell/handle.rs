@@ -26,6 +26,9 @@ pub enum TerminalError {
     /// It reads nothing that is typed.
     #[error("this command reads nothing that is typed: it was started without a keyboard")]
     NoKeyboard,
+    /// More at once than a terminal is given.
+    #[error("{0} bytes are more than can be typed at once; type at most {LONGEST_QUEUE}")]
+    TooLong(usize),
     /// More was typed than it has read.
     #[error("this command has not read what was typed before; wait, or stop it")]
     Full,
@@ -51,10 +54,17 @@ pub struct CommandHandle {
 #[derive(Debug)]
 struct Shared {
     /// None for a command that nobody can type into.
-    typed: Option<Mutex<Vec<u8>>>,
+    typed: Option<Mutex<Typed>>,
     more_typed: Notify,
     stop: CancellationToken,
     state: watch::Sender<CommandState>,
+}
+
+/// What is typed and not yet taken, and whether the line that is typed has begun.
+#[derive(Debug, Default)]
+struct Typed {
+    bytes: Vec<u8>,
+    line_open: bool,
 }
 
 /// The control character that a terminal in its ordinary mode reads as the end of the input.
@@ -83,19 +93,31 @@ impl CommandHandle {
         let mut typed = self.reachable()?;
         match input {
             TerminalInput::Text(text) => {
-                if typed.len() + text.len() > LONGEST_QUEUE {
+                if text.len() > LONGEST_QUEUE {
+                    return Err(TerminalError::TooLong(text.len()));
+                }
+                if typed.bytes.len() + text.len() > LONGEST_QUEUE {
                     return Err(TerminalError::Full);
                 }
-                typed.extend_from_slice(text.as_bytes());
+                typed.bytes.extend_from_slice(text.as_bytes());
+                if let Some(last) = text.bytes().last() {
+                    typed.line_open = !matches!(last, b'\r' | b'\n' | END_OF_INPUT);
+                }
             }
-            TerminalInput::End => typed.push(END_OF_INPUT),
+            TerminalInput::End => {
+                // On a line that has begun the first one only hands it over.
+                if std::mem::take(&mut typed.line_open) {
+                    typed.bytes.push(END_OF_INPUT);
+                }
+                typed.bytes.push(END_OF_INPUT);
+            }
         }
         drop(typed);
         self.shared.more_typed.notify_one();
         Ok(())
     }
 
-    fn reachable(&self) -> Result<MutexGuard<'_, Vec<u8>>, TerminalError> {
+    fn reachable(&self) -> Result<MutexGuard<'_, Typed>, TerminalError> {
         if self.state() == CommandState::Over {
             return Err(TerminalError::NotRunning);
         }
@@ -149,7 +171,8 @@ impl CommandHandle {
         };
         loop {
             let more = self.shared.more_typed.notified();
-            let taken = std::mem::take(&mut *typed.lock().unwrap_or_else(PoisonError::into_inner));
+            let taken =
+                std::mem::take(&mut typed.lock().unwrap_or_else(PoisonError::into_inner).bytes);
             if !taken.is_empty() {
                 return taken;
             }
@@ -171,7 +194,17 @@ mod tests {
         handle.type_in(&TerminalInput::End).unwrap();
         let too_much = "x".repeat(LONGEST_QUEUE);
         assert_eq!(handle.type_in(&text(&too_much)), Err(TerminalError::Full));
+        let far_too_much = "x".repeat(LONGEST_QUEUE + 1);
+        assert_eq!(
+            handle.type_in(&text(&far_too_much)),
+            Err(TerminalError::TooLong(LONGEST_QUEUE + 1))
+        );
         assert_eq!(handle.typed().await, b"a\r\x04");
+        // A line that has begun takes one more.
+        handle.type_in(&text("b")).unwrap();
+        handle.type_in(&TerminalInput::End).unwrap();
+        handle.type_in(&TerminalInput::End).unwrap();
+        assert_eq!(handle.typed().await, b"b\x04\x04\x04");
     }
 
     #[test]

@@ -212,12 +212,13 @@ impl Running {
             biased;
             () = cancel.cancelled() => Cause::Cancelled,
             () = stopped.cancelled() => Cause::Stopped,
+            // Before the output: one that never ends would use up what this task may do at a time, and the clock would not be read.
+            () = &mut time_up => Cause::TimedOut,
             result = self.listen(output) => {
                 let (exit, left) = result?;
                 let left = self.settle(output, left).await;
                 return Ok(Ended { exit, cause: Cause::Itself, waited_for_input: false, left });
             }
-            () = &mut time_up => Cause::TimedOut,
         };
         let waited_for_input = self.attention.found_reading;
         let exit = self.end(output).await;

@@ -31,6 +31,9 @@ use crate::shell::handle::CommandState;
 /// How long a command must print nothing to have said what it had to say.
 const QUIET: Duration = Duration::from_millis(150);
 
+/// How long the end of a command may take to be noted. It takes no time; the limit keeps a call from waiting for what was lost.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
 /// How much new output a model reads at once, in bytes of plain text.
 const MOST_TEXT: usize = 32 * 1024;
 
@@ -51,40 +54,48 @@ fn named(commands: &Commands, id: &str) -> Result<Arc<SessionCommand>, String> {
     })
 }
 
-/// Waits until the command has printed something that nobody read and is quiet, waits for input, or is over; at most until the
-/// time is up or the call is cancelled.
+/// Waits until the command has printed something that nobody read and is quiet, waits for input, or has ended; at most until the
+/// time is up or the call is cancelled. Of a command that is ending, the end is waited for, so that it is told with its exit.
 async fn settle(command: &SessionCommand, wait: Duration, cancel: &CancellationToken) {
     let deadline = Instant::now() + wait;
-    let mut states = command.handle.states();
-    let settled = async {
-        command.output.wait_for_more(command.read_to()).await;
-        loop {
-            let quiet = command.output.quiet_since();
-            if quiet >= QUIET || *states.borrow_and_update() != CommandState::Running {
-                return;
-            }
-            tokio::select! {
-                () = tokio::time::sleep(QUIET.saturating_sub(quiet)) => {}
-                changed = states.changed() => if changed.is_err() { return },
-            }
-        }
-    };
-    let mut others = command.handle.states();
-    let stopped = async {
-        // Over or waiting: nothing more will come by itself.
-        let _ = others
-            .wait_for(|state| *state != CommandState::Running)
-            .await;
-    };
     let first = async {
         tokio::select! {
-            () = settled => {}
-            () = stopped => {}
+            () = said_something(command) => {}
+            () = stopped(command) => {}
             () = cancel.cancelled() => {}
         }
     };
     // The time being up is an answer like another.
     let _ = timeout_at(deadline, first).await;
+    if command.handle.state() == CommandState::Over {
+        let ended = timeout_at(Instant::now() + END_LIMIT, command.ended());
+        tokio::select! {
+            // It is noted right behind the state.
+            _ = ended => {}
+            () = cancel.cancelled() => {}
+        }
+    }
+}
+
+/// It has printed what nobody read, and is quiet again.
+async fn said_something(command: &SessionCommand) {
+    command.output.wait_for_more(command.read_to()).await;
+    loop {
+        let quiet = command.output.quiet_since();
+        if quiet >= QUIET {
+            return;
+        }
+        tokio::time::sleep(QUIET.saturating_sub(quiet)).await;
+    }
+}
+
+/// It waits for input, or is over: nothing more will come by itself.
+async fn stopped(command: &SessionCommand) {
+    let mut states = command.handle.states();
+    // The handle is held by the command, so its states do not end before it.
+    let _ = states
+        .wait_for(|state| *state != CommandState::Running)
+        .await;
 }
 
 /// What the command has printed since the model read last, as plain text, and that it is read now. What is not held any more is

@@ -254,6 +254,11 @@ impl Tool for Bash {
                 Ok(read) => read,
                 Err(message) => return not_started(&message, &context),
             };
+        let environment = tokio::select! {
+            environment = self.environment() => environment,
+            // The call ends as one that was cancelled at its start.
+            () = context.cancel.cancelled() => self.environment.clone(),
+        };
         // In the background the model types, whoever watches.
         let keyboard = arguments.tty && (arguments.run_in_background || context.front.can_type);
         let handle = CommandHandle::new(keyboard);
@@ -261,7 +266,7 @@ impl Tool for Bash {
             supervisor: self.supervisor.clone(),
             line: arguments.command.clone(),
             cwd: arguments.folder(context.place),
-            environment: self.environment().await,
+            environment,
             variables: self.variables.clone(),
             sandbox: (!arguments.without_sandbox).then(|| self.sandbox(context.place)),
             time_limit: limit,

@@ -7,11 +7,12 @@ use futures::FutureExt as _;
 use tokio::sync::oneshot;
 
 use super::{append, save};
+use crate::session::commands::CommandEnd;
 use crate::session::event::EventKind;
 use crate::session::live::Inner;
 use crate::session::update::Update;
 use crate::shell::exit::Exit;
-use crate::tool::presentation::ResultPresentation;
+use crate::tool::presentation::{Circumstances, ResultPresentation};
 use crate::tool::{BackgroundEnd, GoesOn};
 
 /// Runs the command to its end, which is written and then told; not before the returned sender was used, since a card is
@@ -34,10 +35,19 @@ async fn run(
         exit,
         presentation,
         output_ref,
-    } = ended.unwrap_or_else(|_| BackgroundEnd {
-        exit: Exit::Unknown,
-        presentation: ResultPresentation::failed("The program stumbled over this command."),
-        output_ref: None,
+    } = ended.unwrap_or_else(|_| {
+        if let Some(command) = session.commands.find(&call_id) {
+            let end = CommandEnd {
+                exit: Exit::Unknown,
+                circumstances: Circumstances::default(),
+            };
+            session.commands.end(&command, end, None);
+        }
+        BackgroundEnd {
+            exit: Exit::Unknown,
+            presentation: ResultPresentation::failed("The program stumbled over this command."),
+            output_ref: None,
+        }
     });
     tracing::debug!(session = %session.id, call = call_id, exit = ?exit, "a command in the background ends");
     // An error: its turn was broken off before the call was told. The end is told all the same.

@@ -1,22 +1,16 @@
 //! `bash_kill`: ends a command with everything that it started.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{answer, call, named, read, unread};
+use super::{END_LIMIT, answer, call, named, read, unread};
 use crate::model::ToolSchema;
-use crate::shell::handle::CommandState;
 use crate::tool::presentation::CallPresentation;
 use crate::tool::{Place, Tool, ToolContext, ToolOutcome};
 
 const NAME: &str = "bash_kill";
-
-/// Longer than any end takes: an interrupt, a request, a kill, a kill by mark.
-const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// The tool.
 #[derive(Debug)]
@@ -64,16 +58,19 @@ impl Tool for BashKill {
         };
         // It may have ended by itself already, which the answer tells.
         let _ = command.handle.stop();
-        let mut states = command.handle.states();
-        let over = states.wait_for(|state| *state == CommandState::Over);
-        if timeout(END_LIMIT, over).await.is_err() {
-            return ToolOutcome::failed(format!(
-                "{} does not end; look at it with bash_output",
-                command.call_id
-            ));
+        let ended = timeout(END_LIMIT, command.ended());
+        tokio::select! {
+            ended = ended => if ended.is_err() {
+                return ToolOutcome::failed(format!(
+                    "{} does not end; look at it with bash_output",
+                    command.call_id
+                ));
+            },
+            () = context.cancel.cancelled() => {
+                return ToolOutcome::failed(format!("{} is being ended", command.call_id));
+            }
         }
         command.end_left().await;
-        command.ended().await;
         let text = unread(&command);
         answer(&command, &text)
     }

@@ -72,7 +72,7 @@ fn row(command: &SessionCommand) -> String {
         }
         (None, _) => format!("running, {} s", command.seconds()),
         (Some(end), 0) => end.exit.to_string(),
-        (Some(end), left) => format!("{}, left running: {left}", end.exit),
+        (Some(end), _) => format!("{}, left something running", end.exit),
     };
     let mut lines = command.line.lines();
     let first = lines.next().unwrap_or_default();
