@@ -7,6 +7,7 @@
 )]
 
 mod background;
+mod login_path;
 mod sandboxed;
 
 use std::path::{Path, PathBuf};
