@@ -228,7 +228,7 @@ async fn f18_a_cancel_leaves_what_an_earlier_turn_started_in_the_background() {
         ))
         .then(finished())
         .then(bash(&json!({"command": "echo begun; exec sleep 61"})));
-    let mut agent = Scripted::start(Home::new(), draws_cards(), script).await;
+    let mut agent = Scripted::start(Home::alone(), draws_cards(), script).await;
     agent.turn().await;
     let prompt = agent.editor.prompt(&agent.session, "go on").await;
     loop {

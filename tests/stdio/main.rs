@@ -16,6 +16,7 @@ mod extensions;
 mod fallback;
 mod faults;
 mod field_output;
+mod field_pagers;
 mod field_processes;
 mod fifty;
 mod idle;
