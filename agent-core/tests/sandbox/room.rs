@@ -1,6 +1,8 @@
 //! A session's folder, a folder beside it, and commands between the two.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command as Program, Stdio};
+use std::sync::OnceLock;
 
 use agent_core::Environment;
 use agent_core::shell::command::{Command, Ended, PrintsTo};
@@ -39,12 +41,24 @@ impl Run {
 }
 
 impl Room {
+    /// Requires that a line does what it is about where nothing keeps it from that, or its failure in a sandbox would mean nothing. It has a
+    /// room of its own; what lay outside of the session's folder has to be different afterwards, if the line is to change it.
+    pub async fn control(line: &str, changes_outside: bool) {
+        let room = Self::new();
+        let before = room.state_outside();
+        let run = room.run(&room.off(), line).await;
+        assert!(run.is_success(), "without a sandbox: {line}: {run:?}");
+        if changes_outside {
+            assert_ne!(room.state_outside(), before, "without a sandbox: {line}");
+        }
+    }
+
     pub fn new() -> Self {
         let test = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(test.parent().unwrap()).unwrap();
         let home = folder.path().canonicalize().unwrap();
         let (root, outside) = (home.join("root"), home.join("outside"));
-        for made in [&root, &outside] {
+        for made in [&root, &outside, &outside.join("empty")] {
             std::fs::create_dir(made).unwrap();
         }
         std::fs::write(outside.join("kept"), "kept\n").unwrap();
@@ -82,7 +96,28 @@ impl Room {
     pub fn sandbox_at(&self, root: &Path, config: &SandboxConfig) -> Sandbox {
         let environment = self.environment();
         let support = Support::probe(&environment);
-        policy(config, &[root.to_owned()], &environment, &support)
+        let sandbox = policy(config, &[root.to_owned()], &environment, &support);
+        if sandbox.restricts()
+            && let Some(obstacle) = obstacle(config.engine, &support)
+        {
+            panic!("{obstacle}");
+        }
+        sandbox
+    }
+
+    /// No sandbox at all.
+    pub fn off(&self) -> Sandbox {
+        self.sandbox(&at(Level::Off, Engine::Landlock))
+    }
+
+    /// What lies outside of the session's folder.
+    pub fn state_outside(&self) -> Vec<(String, String)> {
+        state(&self.outside)
+    }
+
+    /// What lies in the session's folder.
+    pub fn state_inside(&self) -> Vec<(String, String)> {
+        state(&self.root)
     }
 
     pub fn writing(&self, engine: Engine) -> Sandbox {
@@ -142,6 +177,57 @@ pub fn at(level: Level, engine: Engine) -> SandboxConfig {
         level: Some(level),
         engine,
         ..SandboxConfig::default()
+    }
+}
+
+/// What of a folder could have been changed: names and contents.
+fn state(folder: &Path) -> Vec<(String, String)> {
+    let mut state: Vec<(String, String)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            // A pipe that was made there would be read for ever.
+            let text = if entry.file_type().unwrap().is_file() {
+                std::fs::read_to_string(entry.path()).unwrap()
+            } else {
+                String::new()
+            };
+            (name, text)
+        })
+        .collect();
+    state.sort();
+    state
+}
+
+/// Why an engine cannot be tried out on this machine. Without it every test of it would fail, each for a reason that is none of its
+/// own.
+fn obstacle(engine: Engine, support: &Support) -> Option<String> {
+    static BUBBLEWRAP: OnceLock<Option<String>> = OnceLock::new();
+    match engine {
+        Engine::Landlock => support.landlock.is_none().then(|| {
+            "this kernel has no Landlock, or it is switched off: run the tests of the sandbox on one that has it".to_owned()
+        }),
+        Engine::Bubblewrap => BUBBLEWRAP
+            .get_or_init(|| {
+                let Some(program) = support.bubblewrap.first() else {
+                    return Some("bwrap is not on the PATH: scripts/setup test installs it".to_owned());
+                };
+                let tried = Program::new(program)
+                    .args(["--ro-bind", "/", "/", "--dev", "/dev", "--", "true"])
+                    .stdin(Stdio::null())
+                    .output();
+                let said = match tried {
+                    Ok(tried) if tried.status.success() => return None,
+                    Ok(tried) => String::from_utf8_lossy(&tried.stderr).trim().to_owned(),
+                    Err(error) => error.to_string(),
+                };
+                Some(format!(
+                    "{} puts up no sandbox on this machine ({said}): allow user namespaces to the person who runs the tests",
+                    program.display()
+                ))
+            })
+            .clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agent_core::shell::sandbox::{Level, SandboxConfig};
+use agent_core::shell::sandbox::Level;
 use pretty_assertions::assert_eq;
 
 use crate::room::{ENGINES, Room, at};
@@ -24,13 +24,7 @@ async fn git_commits_in_the_session_and_in_a_worktree() {
             "{engine:?} {run:?}"
         );
 
-        let off = SandboxConfig {
-            level: Some(Level::Off),
-            ..SandboxConfig::default()
-        };
-        let made = room
-            .run(&room.sandbox(&off), "git worktree add -q ../tree")
-            .await;
+        let made = room.run(&room.off(), "git worktree add -q ../tree").await;
         assert!(made.is_success(), "{made:?}");
         let tree = room.home.join("tree");
         let sandbox = room.sandbox_at(&tree, &at(Level::WorkspaceWrite, engine));
@@ -46,8 +40,22 @@ async fn git_commits_in_the_session_and_in_a_worktree() {
         // The first worktree is another's folder all the same.
         let run = room.run_in(&tree, &sandbox, "echo x > ../root/inner").await;
         assert!(!run.is_success(), "{engine:?} {run:?}");
+        let run = room
+            .run_in(&tree, &room.off(), "echo x > ../root/inner")
+            .await;
+        assert!(run.is_success(), "{run:?}");
     }
 }
+
+/// Ways to change what cargo runs and obeys.
+const CARGO_OBEYS: [&str; 6] = [
+    "echo x > $CARGO_HOME/config.toml",
+    "echo x > $CARGO_HOME/config",
+    "echo x > $CARGO_HOME/credentials.toml",
+    "echo x > $CARGO_HOME/bin/cargo",
+    "echo x > $CARGO_HOME/env",
+    "mv $CARGO_HOME/bin $CARGO_HOME/registry/",
+];
 
 #[tokio::test]
 async fn cargo_builds_and_cannot_change_what_it_runs_or_obeys() {
@@ -76,14 +84,7 @@ async fn cargo_builds_and_cannot_change_what_it_runs_or_obeys() {
             format!("{rustc} $(dirname $rustc)/cargo build -q --offline && target/debug/atlas");
         let run = room.run(&sandbox, &line).await;
         assert!(run.text.ends_with("Hello, world!\n"), "{engine:?} {run:?}");
-        for line in [
-            "echo x > $CARGO_HOME/config.toml",
-            "echo x > $CARGO_HOME/config",
-            "echo x > $CARGO_HOME/credentials.toml",
-            "echo x > $CARGO_HOME/bin/cargo",
-            "echo x > $CARGO_HOME/env",
-            "mv $CARGO_HOME/bin $CARGO_HOME/registry/",
-        ] {
+        for line in CARGO_OBEYS {
             let run = room.run(&sandbox, line).await;
             assert!(!run.is_success(), "{engine:?} {line}: {run:?}");
         }
@@ -91,6 +92,11 @@ async fn cargo_builds_and_cannot_change_what_it_runs_or_obeys() {
             "touch $CARGO_HOME/registry/x $CARGO_HOME/git/x && echo x > $CARGO_HOME/.package-cache";
         let run = room.run(&sandbox, line).await;
         assert!(run.is_success(), "{engine:?} {run:?}");
+        // And each of those would have worked without a sandbox.
+        for line in CARGO_OBEYS {
+            let run = room.run(&room.off(), line).await;
+            assert!(run.is_success(), "{line}: {run:?}");
+        }
     }
 }
 
