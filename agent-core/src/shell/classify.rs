@@ -6,6 +6,7 @@
 //! one that is too long tells a person something untrue.
 
 mod options;
+mod place;
 mod programs;
 
 use std::path::{Path, PathBuf};
@@ -42,11 +43,13 @@ pub enum Classification {
     Command,
 }
 
-/// Which part of a file is read.
+/// Which part of each file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it, or a part whose beginning is not known.
-    Any,
+    /// All of it, and each line comes out in its place.
+    All,
+    /// All of it or a part, of which no line is known.
+    Unknown,
     /// From a line to another, both counted from 1 and included, or to the end.
     Lines {
         /// The first.
@@ -54,6 +57,18 @@ pub enum Part {
         /// The last, where it is known.
         last: Option<u32>,
     },
+}
+
+impl Part {
+    /// What is left of this part of so many files behind a filter. A range cut out of one whole file names its lines; cut out of
+    /// anything else, such as another range, it does not.
+    fn cut(self, files: usize, passed_on: Self) -> Self {
+        match (self, passed_on) {
+            (part, Self::All) => part,
+            (Self::All, lines) if files == 1 => lines,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// An operand that names files or folders.
@@ -83,15 +98,10 @@ fn certain(line: &str) -> Option<Classification> {
     };
     let mut parts = parts.iter();
     let mut classification = programs::classify(&words(parts.next()?)?)?;
-    for (index, filter) in parts.enumerate() {
-        let lines = programs::filter(&words(filter)?)?;
-        // A range cut out of a whole file names its lines; cut out of anything else, it does not.
-        if let Classification::Read { files, part } = &mut classification
-            && index == 0
-            && files.len() == 1
-            && *part == Part::Any
-        {
-            *part = lines;
+    for filter in parts {
+        let passed_on = programs::filter(&words(filter)?)?;
+        if let Classification::Read { files, part } = &mut classification {
+            *part = part.cut(files.len(), passed_on);
         }
     }
     Some(classification)
@@ -133,23 +143,30 @@ fn argument(word: &Word) -> Option<Argument<'_>> {
     (!text.contains(is_deceptive)).then_some(Argument { text, is_pattern })
 }
 
-/// Characters that make a line look like another: controls, and those that change direction or take no room.
+/// Characters that make a line look like another: controls, spaces that the shell takes for a part of a word, and those that
+/// change direction or show nothing.
 fn is_deceptive(c: char) -> bool {
     c.is_control()
+        || (c.is_whitespace() && c != ' ')
         || matches!(
             c,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
                 | '\u{115f}'
                 | '\u{1160}'
-                | '\u{180e}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
+                | '\u{202a}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
                 | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
+                | '\u{ffa0}'
                 | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -160,7 +177,8 @@ impl Classification {
             Self::Read { files, part } => {
                 let title = format!("Read {}", several(files.iter().map(String::as_str)));
                 Some(match part {
-                    Part::Any
+                    Part::All
+                    | Part::Unknown
                     | Part::Lines {
                         first: 1,
                         last: None,
@@ -210,7 +228,7 @@ impl Classification {
                 .map(|file| Location {
                     path: resolved(cwd, file),
                     line: match part {
-                        Part::Any => None,
+                        Part::All | Part::Unknown => None,
                         Part::Lines { first, .. } => Some(*first),
                     },
                 })
@@ -313,6 +331,25 @@ mod tests {
             "cat a\r",
             "cat \u{202e}a",
             "cat 'a\u{200b}'",
+            "cat a\u{a0}b",
+            "cat 'a\u{a0}b'",
+            "cat a\u{1680}b",
+            "cat a\u{2003}",
+            "cat \u{2009}a",
+            "cat a\u{2028}b",
+            "cat a\u{202f}b",
+            "cat a\u{205f}b",
+            "cat a\u{2800}b",
+            "cat a\u{3000}b",
+            "cat a\u{85}b",
+            "cat a\u{fe0f}",
+            "cat a\u{e0100}",
+            "cat\u{a0}a",
+            "cat a | head\u{a0}-5",
+            "cat a | tr \u{a0} x",
+            "ls \u{a0}",
+            "rg a\u{a0}b src",
+            "find . -name 'a\u{a0}b'",
             "cat <<EOF\nx\nEOF",
             "cat a # b\n",
             "",

@@ -1,6 +1,7 @@
 //! The programs that are known, each with the options that change nothing but what is printed.
 
 use super::options::{Given, Options};
+use super::place::{names_a_folder, names_a_place};
 use super::{Argument, Classification, Part, Place};
 
 const CAT: Options = Options {
@@ -121,8 +122,11 @@ pub(super) fn classify(words: &[Argument<'_>]) -> Option<Classification> {
         return None;
     }
     match name.text {
-        "cat" => read(&CAT.read(arguments)?, Part::Any),
-        "nl" => read(&NL.read(arguments)?, Part::Any),
+        "cat" => {
+            let given = CAT.read(arguments)?;
+            read(&given, cat_part(&given))
+        }
+        "nl" => read(&NL.read(arguments)?, Part::All),
         "head" => {
             let given = HEAD.read(arguments)?;
             let part = head_part(&given)?;
@@ -169,7 +173,8 @@ pub(super) fn classify(words: &[Argument<'_>]) -> Option<Classification> {
     }
 }
 
-/// A command behind a pipe that only passes on a part of what it reads: which lines, where it cuts by lines that are known.
+/// A command behind a pipe that only passes on a part of what it reads: which lines, where it cuts by lines that are known,
+/// and [`Part::All`] only where each line that goes in comes out in its place.
 pub(super) fn filter(words: &[Argument<'_>]) -> Option<Part> {
     let (name, arguments) = words.split_first()?;
     if name.is_pattern {
@@ -180,18 +185,18 @@ pub(super) fn filter(words: &[Argument<'_>]) -> Option<Part> {
         given.operands.is_empty().then_some(given)
     };
     match name.text {
-        "cat" => without_operands(CAT).map(|_| Part::Any),
-        "nl" => without_operands(NL).map(|_| Part::Any),
-        "wc" => without_operands(WC).map(|_| Part::Any),
-        "sort" => without_operands(SORT).map(|_| Part::Any),
-        "uniq" => without_operands(UNIQ).map(|_| Part::Any),
-        "cut" => without_operands(CUT).map(|_| Part::Any),
+        "cat" => without_operands(CAT).map(|given| cat_part(&given)),
+        "nl" => without_operands(NL).map(|_| Part::All),
+        "wc" => without_operands(WC).map(|_| Part::Unknown),
+        "sort" => without_operands(SORT).map(|_| Part::Unknown),
+        "uniq" => without_operands(UNIQ).map(|_| Part::Unknown),
+        "cut" => without_operands(CUT).map(|_| Part::Unknown),
         "head" => head_part(&without_operands(HEAD)?),
         "tail" => tail_part(&without_operands(TAIL)?),
         "tr" => {
             let given = TR.read(arguments)?;
             let is_literal = given.operands.iter().all(|operand| !operand.is_pattern);
-            (is_literal && (1..=2).contains(&given.operands.len())).then_some(Part::Any)
+            (is_literal && (1..=2).contains(&given.operands.len())).then_some(Part::Unknown)
         }
         "sed" => {
             let (part, given) = sed(arguments)?;
@@ -201,24 +206,15 @@ pub(super) fn filter(words: &[Argument<'_>]) -> Option<Part> {
             let given = GREP.read(arguments)?;
             let (_, places) = pattern_and_places(&given, &["e", "regexp"])?;
             let is_recursive = given.has(&["r", "R", "recursive", "dereference-recursive"]);
-            (places.is_empty() && !is_recursive).then_some(Part::Any)
+            (places.is_empty() && !is_recursive).then_some(Part::Unknown)
         }
-        "rg" => rg(arguments, true).map(|_| Part::Any),
+        "rg" => rg(arguments, true).map(|_| Part::Unknown),
         _ => None,
     }
 }
 
 fn literal(argument: &Argument<'_>) -> Option<String> {
     (!argument.is_pattern).then(|| argument.text.to_owned())
-}
-
-/// A name that stands for what can be read again: not standard input, no device, not empty.
-fn names_a_place(name: &str) -> bool {
-    !name.is_empty()
-        && name != "-"
-        && name != "/dev"
-        && !name.starts_with("/dev/")
-        && !name.starts_with("/proc/self/")
 }
 
 fn places(operands: &[Argument<'_>]) -> Option<Vec<Place>> {
@@ -240,7 +236,7 @@ fn read(given: &Given<'_>, part: Part) -> Option<Classification> {
         .iter()
         // `tail +5 a` is an old way to write a number, and `a/` is no file.
         .filter(|file| {
-            names_a_place(file.text) && !file.text.starts_with('+') && !file.text.ends_with('/')
+            names_a_place(file.text) && !names_a_folder(file.text) && !file.text.starts_with('+')
         })
         .map(literal)
         .collect();
@@ -248,21 +244,40 @@ fn read(given: &Given<'_>, part: Part) -> Option<Classification> {
     Some(Classification::Read { files, part })
 }
 
+/// All lines, unless `cat` leaves out some that are empty.
+fn cat_part(given: &Given<'_>) -> Part {
+    if given.has(&["s", "squeeze-blank"]) {
+        Part::Unknown
+    } else {
+        Part::All
+    }
+}
+
+/// Whether `head` or `tail` cuts by something other than lines.
+fn cuts_no_lines(given: &Given<'_>) -> bool {
+    given.has(&["c", "bytes", "z", "zero-terminated"])
+}
+
+/// A number of nothing but digits.
+fn number(text: &str) -> Option<u32> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
+}
+
 /// The beginning of a file, as `head` cuts it.
 fn head_part(given: &Given<'_>) -> Option<Part> {
-    if given.has(&["c", "bytes"]) {
-        return Some(Part::Any);
+    if cuts_no_lines(given) {
+        return Some(Part::Unknown);
     }
     let count = given.values(&["n", "lines", "#"]).last().unwrap_or("10");
     match count.strip_prefix('-') {
         // All but the last so many.
-        Some(left_out) => left_out.parse::<u32>().ok().map(|_| Part::Lines {
+        Some(left_out) => number(left_out).map(|_| Part::Lines {
             first: 1,
             last: None,
         }),
-        None => count
-            .parse()
-            .ok()
+        None => number(count)
             .filter(|last| *last > 0)
             .map(|last| Part::Lines {
                 first: 1,
@@ -273,22 +288,15 @@ fn head_part(given: &Given<'_>) -> Option<Part> {
 
 /// The end of a file, as `tail` cuts it: where it begins is known only when it is counted from the front.
 fn tail_part(given: &Given<'_>) -> Option<Part> {
-    if given.has(&["c", "bytes"]) {
-        return Some(Part::Any);
+    if cuts_no_lines(given) {
+        return Some(Part::Unknown);
     }
     let count = given.values(&["n", "lines", "#"]).last().unwrap_or("10");
     match count.strip_prefix('+') {
-        Some(first) => first
-            .parse()
-            .ok()
+        Some(first) => number(first)
             .filter(|first| *first > 0)
             .map(|first| Part::Lines { first, last: None }),
-        None => count
-            .strip_prefix('-')
-            .unwrap_or(count)
-            .parse::<u32>()
-            .ok()
-            .map(|_| Part::Any),
+        None => number(count.strip_prefix('-').unwrap_or(count)).map(|_| Part::Unknown),
     }
 }
 
@@ -303,28 +311,24 @@ fn sed<'w>(arguments: &[Argument<'w>]) -> Option<(Part, Given<'w>)> {
         .text
         .strip_suffix('p')
         .filter(|_| !script.is_pattern)?;
-    let number = |text: &str| {
-        text.chars()
-            .all(|c| c.is_ascii_digit())
-            .then(|| text.parse::<u32>().ok().filter(|number| *number > 0))?
-    };
+    let line = |text: &str| number(text).filter(|line| *line > 0);
     let part = match range.split_once(',') {
         None => {
-            let line = number(range)?;
+            let line = line(range)?;
             Part::Lines {
                 first: line,
                 last: Some(line),
             }
         }
         Some((first, "$")) => Part::Lines {
-            first: number(first)?,
+            first: line(first)?,
             last: None,
         },
         Some((first, last)) => {
-            let first = number(first)?;
+            let first = line(first)?;
             let last = match last.strip_prefix('+') {
-                Some(more) => first.checked_add(more.parse().ok()?)?,
-                None => number(last)?,
+                Some(more) => first.checked_add(number(more)?)?,
+                None => line(last)?,
             };
             // With a last line before the first, one is printed.
             Part::Lines {
