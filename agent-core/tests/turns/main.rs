@@ -7,6 +7,7 @@
 )]
 
 mod background;
+mod background_tools;
 mod login_path;
 mod sandboxed;
 
