@@ -30,9 +30,21 @@ pub struct Place {
     pub cwd: PathBuf,
     /// The session's folder and its additional directories.
     pub roots: Vec<PathBuf>,
+    /// The same without symbolic links, as they were when the session began.
+    pub real_roots: Vec<PathBuf>,
 }
 
 impl Place {
+    /// A place in these folders as they are now.
+    pub fn new(cwd: PathBuf, roots: Vec<PathBuf>) -> Self {
+        let real_roots = roots.iter().filter_map(|root| root.canonicalize().ok());
+        Self {
+            real_roots: real_roots.collect(),
+            cwd,
+            roots,
+        }
+    }
+
     /// An absolute path for what a model wrote.
     pub fn resolve(&self, path: &str) -> PathBuf {
         self.cwd.join(path)
@@ -43,9 +55,8 @@ impl Place {
         let Ok(real) = path.canonicalize() else {
             return false;
         };
-        self.roots
-            .iter()
-            .any(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)))
+        // As they were: a command may have put a link in the place of one.
+        self.real_roots.iter().any(|root| real.starts_with(root))
     }
 }
 

@@ -152,10 +152,7 @@ impl Session {
         Self {
             inner: Arc::new(Inner {
                 id: header.id.clone(),
-                place: Place {
-                    cwd: header.cwd.clone(),
-                    roots,
-                },
+                place: Place::new(header.cwd.clone(), roots),
                 toolbox,
                 config,
                 environment,

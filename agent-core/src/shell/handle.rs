@@ -65,6 +65,8 @@ struct Shared {
 struct Typed {
     bytes: Vec<u8>,
     line_open: bool,
+    /// The end was typed, and nothing since.
+    ended: bool,
 }
 
 /// The control character that a terminal in its ordinary mode reads as the end of the input.
@@ -99,6 +101,7 @@ impl CommandHandle {
                 if typed.bytes.len() + text.len() > LONGEST_QUEUE {
                     return Err(TerminalError::Full);
                 }
+                typed.ended = false;
                 typed.bytes.extend_from_slice(text.as_bytes());
                 if let Some(last) = text.bytes().last() {
                     typed.line_open = !matches!(last, b'\r' | b'\n' | END_OF_INPUT);
@@ -110,6 +113,7 @@ impl CommandHandle {
                     typed.bytes.push(END_OF_INPUT);
                 }
                 typed.bytes.push(END_OF_INPUT);
+                typed.ended = true;
             }
         }
         drop(typed);
@@ -162,6 +166,14 @@ impl CommandHandle {
             }
             changes
         });
+    }
+
+    /// Whether the end of the input was typed, and nothing since: whoever reads on finds it again.
+    pub(super) fn input_ended(&self) -> bool {
+        self.shared
+            .typed
+            .as_ref()
+            .is_some_and(|typed| typed.lock().unwrap_or_else(PoisonError::into_inner).ended)
     }
 
     /// What was typed since the last call; waits for it. Dropping the future loses nothing.

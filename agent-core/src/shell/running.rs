@@ -286,15 +286,17 @@ impl Running {
             return;
         }
         self.attention.found_reading |= reading;
-        if self.handle.has_keyboard() {
+        let ended = !self.handle.has_keyboard() || self.handle.input_ended();
+        if reading && by_line && ended && self.pending.is_empty() {
+            // Where nobody can type it opened the terminal itself, as programs that ask for a password do. Where somebody can, the
+            // end was typed, and a terminal tells it only once.
+            self.pending.push(END_OF_INPUT);
+        } else if self.handle.has_keyboard() {
             self.handle.set_state(if reading {
                 CommandState::Waiting
             } else {
                 CommandState::Running
             });
-        } else if reading && by_line && self.pending.is_empty() {
-            // It opened the terminal itself, as programs that ask for a password do.
-            self.pending.push(END_OF_INPUT);
         } else if reading && !by_line {
             // It waits for keys, as pagers and editors do, and there is no key that would end them all.
             self.attention.vain_looks += 1;

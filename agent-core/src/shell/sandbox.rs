@@ -8,6 +8,7 @@ mod bubblewrap;
 mod capabilities;
 mod denial;
 mod enforce;
+mod links;
 pub mod macos;
 mod policy;
 mod stored_path;

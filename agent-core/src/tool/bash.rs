@@ -85,7 +85,7 @@ impl Bash {
     fn sandbox(&self, place: &Place) -> Sandbox {
         sandbox::policy(
             &self.sandbox,
-            &place.roots,
+            &place.real_roots,
             &self.environment,
             self.support(),
         )
@@ -552,10 +552,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_resolved_against_the_sessions() {
-        let place = Place {
-            cwd: "/work/a".into(),
-            roots: vec!["/work/a".into()],
-        };
+        let place = Place::new("/work/a".into(), vec!["/work/a".into()]);
         let folder = |args: Value| Arguments::read(&args).unwrap().folder(&place);
         assert_eq!(folder(json!({"command": "ls"})), PathBuf::from("/work/a"));
         assert_eq!(

@@ -310,10 +310,7 @@ mod tests {
         std::fs::write(&outside, "secret\n").unwrap();
         std::fs::write(inside.join("own"), "mine\n").unwrap();
         std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
-        let place = Place {
-            cwd: inside.clone(),
-            roots: vec![inside.clone()],
-        };
+        let place = Place::new(inside.clone(), vec![inside.clone()]);
         let read = async |name: &str| read_lines(&inside.join(name), Some(&place), 1, 9).await;
         assert_eq!(read("own").await.unwrap(), "1\tmine\n");
         assert_eq!(

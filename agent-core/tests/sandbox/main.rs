@@ -10,4 +10,5 @@ mod exits;
 mod files;
 mod network;
 mod room;
+mod swaps;
 mod tools;

@@ -88,6 +88,19 @@ async fn the_end_of_the_input_can_be_typed() {
 }
 
 #[tokio::test]
+async fn the_end_of_the_input_is_its_end_on_a_begun_line_and_for_the_next_reader() {
+    let live = Live::start("cat; echo between; cat; echo over", true);
+    live.waits().await;
+    live.types("abc");
+    live.handle.type_in(&TerminalInput::End).unwrap();
+    let (exit, text) = live.end().await;
+    assert_eq!(
+        (exit, text.as_str()),
+        (Exit::Code(0), "abcabcbetween\r\nover\r\n")
+    );
+}
+
+#[tokio::test]
 async fn every_way_to_wait_for_a_key_is_seen() {
     for line in [
         // a line editor: pselect

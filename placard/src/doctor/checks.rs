@@ -178,7 +178,7 @@ pub(super) fn sandbox(
     cwd: &Path,
 ) -> Finding {
     let topic = "sandbox";
-    let roots = [cwd.to_owned()];
+    let roots = [cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned())];
     let planned = sandbox::policy(&config.sandbox, &roots, &surroundings.environment, support);
     let text = format!("{}, in {}", in_words(&planned), cwd.display());
     let mut finding = Finding::new(topic, State::Ok, text);

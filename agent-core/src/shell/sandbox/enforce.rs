@@ -1,19 +1,21 @@
 //! Putting the sandbox up in this process, by the kernel's Landlock and seccomp. There is no way back.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::fd::AsFd;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, LandlockStatus,
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _,
     RulesetStatus, Scope,
 };
+use rustix::fs::FileType;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
 };
 
 use super::{Level, Sandbox, SandboxError, capabilities};
+use crate::platform;
 
 /// The newest interface whose rights are asked for. Later ones are known to the crate, but nobody has seen here what they do
 /// to commands.
@@ -75,8 +77,13 @@ fn restrict_files(sandbox: &Sandbox) -> Result<(), SandboxError> {
     let mut ruleset = ruleset.create()?;
     for path in &sandbox.writable {
         // What is gone since the list was made needs no right.
-        if let Ok(opened) = PathFd::new(path) {
-            ruleset = ruleset.add_rule(PathBeneath::new(opened, rights(path, writing)))?;
+        let Ok(opened) = PathFd::new(path) else {
+            continue;
+        };
+        // Nor does it when another command has put a link in its place meanwhile.
+        if platform::path_of(&opened.as_fd()).is_ok_and(|real| real == *path) {
+            let rights = rights(&opened, writing);
+            ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
         }
     }
     match ruleset.restrict_self()?.ruleset {
@@ -86,8 +93,9 @@ fn restrict_files(sandbox: &Sandbox) -> Result<(), SandboxError> {
 }
 
 /// What may be done with a path: Landlock refuses rights of folders on what is none.
-fn rights(path: &Path, writing: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
-    if path.is_dir() {
+fn rights(opened: impl AsFd, writing: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
+    let kind = rustix::fs::fstat(opened).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if kind.is_ok_and(FileType::is_dir) {
         writing
     } else {
         writing & AccessFs::from_file(NEWEST)

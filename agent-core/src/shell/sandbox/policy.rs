@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::links::{self, Way};
 use super::support::Support;
 use super::{Engine, Level, Sandbox, worktree};
 use crate::surroundings::Environment;
@@ -38,7 +39,8 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// Where anybody may leave what need not last.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// Works the sandbox out. Reads the disk to find what exists; changes nothing.
+/// Works the sandbox out. `roots` are the session's folders without symbolic links, as they were when it began. Reads the disk to
+/// find what exists; changes nothing.
 pub fn policy(
     config: &SandboxConfig,
     roots: &[PathBuf],
@@ -89,6 +91,16 @@ impl Sandbox {
         }
     }
 
+    /// The same without what another command has meanwhile put a link in the place of.
+    #[must_use]
+    pub(crate) fn without_moved(&self) -> Self {
+        let writable = self.writable.iter().filter(|path| is_unmoved(path));
+        Self {
+            writable: writable.cloned().collect(),
+            ..self.clone()
+        }
+    }
+
     /// Whether it keeps the command from anything at all.
     pub fn restricts(&self) -> bool {
         self.level != Level::Off || !self.network
@@ -135,19 +147,29 @@ fn workspace(config: &SandboxConfig, roots: &[PathBuf], environment: &Environmen
         .iter()
         .filter_map(|path| meant(path, home.as_deref()));
     // What a person names is theirs to name; what a variable names must not hand over the whole home folder by a slip.
-    let named = existing(roots.iter().cloned().chain(wanted));
-    let found = existing(
-        DEVICES
-            .into_iter()
-            .chain([SHARED_MEMORY])
-            .chain(TEMPORARY)
-            .map(PathBuf::from)
-            .chain(environment.get("TMPDIR").map(PathBuf::from))
-            .chain(caches(environment)),
-    )
-    .into_iter()
-    .filter(|path| !home_is(path));
-    let mut writable: Vec<PathBuf> = named.into_iter().chain(found).collect();
+    let named = wanted.filter_map(|path| links::follow(&path));
+    let found = DEVICES
+        .into_iter()
+        .chain([SHARED_MEMORY])
+        .chain(TEMPORARY)
+        .map(PathBuf::from)
+        .chain(environment.get("TMPDIR").map(PathBuf::from))
+        .chain(caches(environment))
+        .filter_map(|path| links::follow(&path))
+        .filter(|way| !home_is(&way.real));
+    let ways: Vec<Way> = named.chain(found).collect();
+    let unmoved = roots.iter().filter(|root| is_unmoved(root)).cloned();
+    let mut writable: Vec<PathBuf> = unmoved.collect();
+    // A link that stands where commands may write may be one's work, and leads wherever it likes.
+    let planted: Vec<PathBuf> = writable
+        .iter()
+        .cloned()
+        .chain(ways.iter().map(|way| way.real.clone()))
+        .collect();
+    let honest = ways
+        .into_iter()
+        .filter(|way| !way.holders.iter().any(|holder| lies_in(holder, &planted)));
+    writable.extend(honest.map(|way| way.real));
     // Last, because a repository's claim on folders elsewhere counts only from outside of what is writable anyway.
     let administration: Vec<PathBuf> = roots
         .iter()
@@ -155,6 +177,11 @@ fn workspace(config: &SandboxConfig, roots: &[PathBuf], environment: &Environmen
         .collect();
     writable.extend(administration);
     outermost(writable)
+}
+
+/// Whether a folder of the session is still where it was when the session began, when it was free of symbolic links.
+fn is_unmoved(root: &Path) -> bool {
+    links::follow(root).is_some_and(|way| way.real == root)
 }
 
 /// The paths that exist, absolute and without symbolic links.

@@ -77,7 +77,11 @@ pub(super) fn outer(sandbox: &Sandbox, argv: &[OsString]) -> Result<ExitCode, Sa
     let root = rustix::process::geteuid().is_root();
     let mut monitor = Command::new(program);
     monitor
-        .args(bubblewrap_arguments(sandbox, &folder(), root))
+        .args(bubblewrap_arguments(
+            &sandbox.without_moved(),
+            &folder(),
+            root,
+        ))
         .arg(stage)
         .arg(LAUNCH)
         .arg(inside.argument())
