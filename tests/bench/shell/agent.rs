@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use inspector::model_server::{Answer, ModelServer, Script};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -53,17 +54,42 @@ pub struct Agent {
     frames: Receiver<Frame>,
     last_id: i64,
     home: TempDir,
+    /// What it takes for a model, where that is not its own.
+    _model: Option<ModelServer>,
 }
 
 impl Agent {
     pub fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// One whose model runs these commands, one a prompt, with an hour for each: the embedded model gives them two minutes.
+    pub fn unhurried(commands: &[&str]) -> Self {
+        let script = commands.iter().fold(Script::new(), |script, command| {
+            let args = json!({"command": command, "timeout": 3600}).to_string();
+            script
+                .then(Answer::new().call("c", "bash", [args]))
+                .then(Answer::new().text(["Done."]))
+        });
+        Self::start_with(Some(ModelServer::start(script).unwrap()))
+    }
+
+    fn start_with(model: Option<ModelServer>) -> Self {
         let home = tempfile::tempdir().unwrap();
+        let model_variables = match &model {
+            None => vec![("PLACARD_MODEL", "offline".to_owned())],
+            Some(server) => vec![
+                ("PLACARD_MODEL", "openai/gpt-bench".to_owned()),
+                ("OPENAI_API_KEY", "k".to_owned()),
+                ("OPENAI_BASE_URL", server.openai_base_url()),
+            ],
+        };
         let mut child = Command::new(release_program())
             .arg("acp")
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home.path())
-            .env("PLACARD_MODEL", "offline")
+            .envs(model_variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -93,6 +119,7 @@ impl Agent {
             frames,
             last_id: 0,
             home,
+            _model: model,
         };
         agent.call(
             "initialize",
@@ -141,7 +168,10 @@ impl Agent {
                 run.data.push_str(data);
                 run.pieces.push((frame.wall, data.to_owned()));
             }
-            if !update["_meta"]["terminal_exit"].is_null() {
+            let exit = &update["_meta"]["terminal_exit"];
+            if !exit.is_null() {
+                // One that was ended before its end would seem quick.
+                assert_eq!(exit["exit_code"], 0, "{command}: {exit}");
                 run.took = frame.at - sent;
             }
         }
@@ -181,6 +211,13 @@ impl Agent {
         id
     }
 
+    fn allow(&mut self, question: &Value) {
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow-once"}});
+        let message = json!({"jsonrpc": "2.0", "id": question, "result": outcome});
+        let stdin = self.stdin.as_mut().unwrap();
+        writeln!(stdin, "{message}").unwrap();
+    }
+
     fn call(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send(method, params);
         let (_, answer) = self.until_answer(id).pop_back().unwrap();
@@ -193,7 +230,10 @@ impl Agent {
         loop {
             let frame = self.frames.recv().expect("the agent goes on");
             let message: Value = serde_json::from_str(&frame.line).expect("a line of JSON");
-            let is_answer = message["id"] == id;
+            if message["method"] == "session/request_permission" {
+                self.allow(&message["id"]);
+            }
+            let is_answer = message["id"] == id && message.get("method").is_none();
             assert!(!is_answer || message.get("error").is_none(), "{message}");
             frames.push_back((frame, message));
             if is_answer {
