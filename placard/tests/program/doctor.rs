@@ -94,7 +94,7 @@ async fn the_sandbox_is_the_one_that_a_session_would_get() {
         json!([
             "passed: APP_MODE HOME PATH",
             "set by you: GH_TOKEN",
-            "set by Placard: TERM COLORTERM PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER GIT_TERMINAL_PROMPT EDITOR VISUAL GIT_EDITOR"
+            "set by Placard: TERM COLORTERM PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER GIT_TERMINAL_PROMPT EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR"
         ])
     );
 }
