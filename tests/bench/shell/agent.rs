@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use inspector::model_server::{Answer, ModelServer, Script};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 /// A line of the agent, and when it was there.
 struct Frame {
@@ -54,8 +55,8 @@ pub struct Agent {
     frames: Receiver<Frame>,
     last_id: i64,
     home: TempDir,
-    /// What it takes for a model, where that is not its own.
-    _model: Option<ModelServer>,
+    /// What it takes for a model, where that is not its own, and the runtime that serves it.
+    _model: Option<(ModelServer, Runtime)>,
 }
 
 impl Agent {
@@ -71,14 +72,19 @@ impl Agent {
                 .then(Answer::new().call("c", "bash", [args]))
                 .then(Answer::new().text(["Done."]))
         });
-        Self::start_with(Some(ModelServer::start(script).unwrap()))
+        let runtime = Runtime::new().unwrap();
+        let server = {
+            let _inside = runtime.enter();
+            ModelServer::start(script).unwrap()
+        };
+        Self::start_with(Some((server, runtime)))
     }
 
-    fn start_with(model: Option<ModelServer>) -> Self {
+    fn start_with(model: Option<(ModelServer, Runtime)>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let model_variables = match &model {
             None => vec![("PLACARD_MODEL", "offline".to_owned())],
-            Some(server) => vec![
+            Some((server, _)) => vec![
                 ("PLACARD_MODEL", "openai/gpt-bench".to_owned()),
                 ("OPENAI_API_KEY", "k".to_owned()),
                 ("OPENAI_BASE_URL", server.openai_base_url()),
