@@ -21,7 +21,7 @@ use crate::model::ToolSchema;
 use crate::session::commands::Commands;
 use crate::shell::exit::Exit;
 use crate::shell::terminal::TerminalOutput;
-use presentation::{CallPresentation, ResultPresentation};
+use presentation::{CallPresentation, Circumstances, ResultBody, ResultPresentation};
 
 /// Where a session stands: relative paths are resolved against `cwd`, and what lies outside the roots is asked for.
 #[derive(Debug, Clone)]
@@ -121,6 +121,30 @@ impl fmt::Debug for GoesOn {
 }
 
 impl ToolOutcome {
+    /// A call that came to what it was meant to: what the model reads, and the text that the person sees.
+    pub fn answered(content: String, shown: String) -> Self {
+        Self {
+            content,
+            is_error: false,
+            exit: None,
+            output_ref: None,
+            presentation: ResultPresentation {
+                succeeded: true,
+                exit: None,
+                circumstances: Circumstances::default(),
+                body: if shown.is_empty() {
+                    ResultBody::Empty
+                } else {
+                    ResultBody::Console(shown)
+                },
+                image: None,
+                notice: None,
+                goes_on: false,
+            },
+            goes_on: None,
+        }
+    }
+
     /// A call that did not come to run, or failed before it had anything to show.
     pub fn failed(message: impl Into<String>) -> Self {
         let message = message.into();

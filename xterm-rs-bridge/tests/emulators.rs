@@ -2,7 +2,6 @@
 //! down, so that a new version of either that changes the picture is noticed here.
 
 use std::num::NonZeroU16;
-use std::time::Instant;
 
 use pretty_assertions::assert_eq;
 use xterm_rs_bridge::Screen;
@@ -63,26 +62,4 @@ fn links_and_lines_that_are_wrapped_anew_are_only_ours() {
             .contents_formatted()
             .contains("https://example.org/")
     );
-}
-
-/// `cargo test -p xterm-rs-bridge --release --test emulators -- --ignored --nocapture`
-#[test]
-#[ignore = "prints how long each takes; nothing to be asserted"]
-fn one_line_of_ten_megabytes_on_both() {
-    for (name, text) in [
-        ("one line", "x".repeat(10_000_000)),
-        ("lines", "some words\r\n".repeat(800_000)),
-    ] {
-        let began = Instant::now();
-        let mut screen = Screen::new(40, 120, 1000);
-        screen.feed(text.as_bytes());
-        let ours = began.elapsed();
-        let began = Instant::now();
-        let mut parser = vt100_parser();
-        parser.process(text.as_bytes());
-        println!(
-            "{name}: alacritty_terminal {ours:?}, vt100 {:?}",
-            began.elapsed()
-        );
-    }
 }

@@ -22,9 +22,7 @@ pub use output::BashOutput;
 
 use super::ToolOutcome;
 use super::exit_marker::{self, ExitMarker, MarkedCause, MarkedEnd};
-use super::presentation::{
-    CallPresentation, Circumstances, ResultBody, ResultPresentation, ToolCallKind,
-};
+use super::presentation::{CallPresentation, ToolCallKind};
 use crate::session::commands::{Commands, SessionCommand};
 use crate::shell::handle::CommandState;
 
@@ -133,26 +131,7 @@ fn answer(command: &SessionCommand, text: &str) -> ToolOutcome {
         text.strip_suffix('\n').unwrap_or(&text),
         &marker(command, output_cut),
     );
-    ToolOutcome {
-        content,
-        is_error: false,
-        exit: None,
-        presentation: ResultPresentation {
-            succeeded: true,
-            exit: None,
-            circumstances: Circumstances::default(),
-            body: if text.is_empty() {
-                ResultBody::Empty
-            } else {
-                ResultBody::Console(text)
-            },
-            image: None,
-            notice: None,
-            goes_on: false,
-        },
-        output_ref: None,
-        goes_on: None,
-    }
+    ToolOutcome::answered(content, text)
 }
 
 /// Text within what a model reads at once, and whether something was left out of its middle.

@@ -9,9 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
-use super::presentation::{
-    CallPresentation, Circumstances, Location, ResultBody, ResultPresentation, ToolCallKind,
-};
+use super::presentation::{CallPresentation, Location, ToolCallKind};
 use super::{Place, Tool, ToolContext, ToolOutcome};
 use crate::model::ToolSchema;
 use crate::platform;
@@ -117,26 +115,7 @@ impl Tool for ReadFile {
             () = context.cancel.cancelled() => Err("cancelled".to_owned()),
         };
         match result {
-            Ok(text) => ToolOutcome {
-                content: text.clone(),
-                is_error: false,
-                exit: None,
-                presentation: ResultPresentation {
-                    succeeded: true,
-                    exit: None,
-                    circumstances: Circumstances::default(),
-                    image: None,
-                    notice: None,
-                    goes_on: false,
-                    body: if text.is_empty() {
-                        ResultBody::Empty
-                    } else {
-                        ResultBody::Console(text)
-                    },
-                },
-                output_ref: None,
-                goes_on: None,
-            },
+            Ok(text) => ToolOutcome::answered(text.clone(), text),
             Err(reason) => {
                 ToolOutcome::failed(format!("{} could not be read: {reason}", path.display()))
             }

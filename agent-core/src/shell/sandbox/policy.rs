@@ -79,18 +79,6 @@ pub fn policy(
 }
 
 impl Sandbox {
-    /// For a command that was allowed because it only reads: nothing to write, no network (decision 4). The engine stays.
-    #[must_use]
-    pub fn read_only(&self) -> Self {
-        Self {
-            level: Level::ReadOnly,
-            network: false,
-            writable: devices(),
-            given_up: false,
-            ..self.clone()
-        }
-    }
-
     /// The same without what another command has meanwhile put a link in the place of.
     #[must_use]
     pub(crate) fn without_moved(&self) -> Self {

@@ -9,7 +9,7 @@ use super::call;
 use crate::model::ToolSchema;
 use crate::session::commands::SessionCommand;
 use crate::shell::handle::CommandState;
-use crate::tool::presentation::{CallPresentation, Circumstances, ResultBody, ResultPresentation};
+use crate::tool::presentation::CallPresentation;
 use crate::tool::{Place, Tool, ToolContext, ToolOutcome};
 
 /// The tool.
@@ -45,22 +45,7 @@ impl Tool for BashList {
         if text.is_empty() {
             text.push_str("Nothing runs in the background.\n");
         }
-        ToolOutcome {
-            content: text.trim_end().to_owned(),
-            is_error: false,
-            exit: None,
-            presentation: ResultPresentation {
-                succeeded: true,
-                exit: None,
-                circumstances: Circumstances::default(),
-                body: ResultBody::Console(text),
-                image: None,
-                notice: None,
-                goes_on: false,
-            },
-            output_ref: None,
-            goes_on: None,
-        }
+        ToolOutcome::answered(text.trim_end().to_owned(), text)
     }
 }
 

@@ -257,25 +257,15 @@ fn symbolic_links_are_followed_once_and_nothing_is_named_twice() {
 fn a_reader_writes_nothing_and_reaches_nobody() {
     let (_folder, home) = home();
     let roots = std::slice::from_ref(&home);
-    let writing = policy(
-        &SandboxConfig::default(),
-        roots,
-        &Environment::default(),
-        &able(),
-    );
-    let reading = writing.read_only();
-    assert_eq!((reading.level, reading.network), (Level::ReadOnly, false));
-    assert!(!reading.may_write(&home));
-    assert!(!reading.may_write(Path::new("/tmp")));
-    assert!(reading.may_write(Path::new("/dev/null")));
     let config = SandboxConfig {
         level: Some(Level::ReadOnly),
         ..SandboxConfig::default()
     };
-    assert_eq!(
-        policy(&config, roots, &Environment::default(), &able()),
-        reading
-    );
+    let reading = policy(&config, roots, &Environment::default(), &able());
+    assert_eq!((reading.level, reading.network), (Level::ReadOnly, false));
+    assert!(!reading.may_write(&home));
+    assert!(!reading.may_write(Path::new("/tmp")));
+    assert!(reading.may_write(Path::new("/dev/null")));
 }
 
 #[test]
