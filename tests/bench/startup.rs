@@ -12,10 +12,11 @@
 )]
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use placard_tests::binary;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -25,7 +26,7 @@ const RUNS: usize = 21;
 const IDLE: u64 = 15 * 1024;
 
 fn main() -> ExitCode {
-    let placard = release_program();
+    let placard = binary("placard");
     let home = tempfile::tempdir().unwrap();
     let initialize = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -63,22 +64,6 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
-}
-
-/// The release build beside this benchmark's own.
-fn release_program() -> PathBuf {
-    let bench = std::env::current_exe().unwrap();
-    let program = bench
-        .parent()
-        .and_then(Path::parent)
-        .unwrap()
-        .join("placard");
-    assert!(
-        program.is_file(),
-        "{} is missing: run `make bench`, which builds it",
-        program.display()
-    );
-    program
 }
 
 fn start(command: &mut Command, home: &TempDir) -> Child {

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use inspector::model_server::{Answer, ModelServer, Script};
+use placard_tests::binary;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -90,7 +90,7 @@ impl Agent {
                 ("OPENAI_BASE_URL", server.openai_base_url()),
             ],
         };
-        let mut child = Command::new(release_program())
+        let mut child = Command::new(binary("placard"))
             .arg("acp")
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -255,20 +255,4 @@ impl Drop for Agent {
         self.stdin = None;
         let _ = self.child.wait();
     }
-}
-
-/// The release build beside this benchmark's own.
-fn release_program() -> PathBuf {
-    let bench = std::env::current_exe().unwrap();
-    let program = bench
-        .parent()
-        .and_then(Path::parent)
-        .unwrap()
-        .join("placard");
-    assert!(
-        program.is_file(),
-        "{} is missing: run `make bench`, which builds it",
-        program.display()
-    );
-    program
 }
