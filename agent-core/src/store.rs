@@ -1,78 +1,103 @@
-//! Where logs are kept: one contract, several stores.
+//! Where sessions are kept: one contract, several stores.
+//!
+//! A store holds logs (a header and events), the large things beside them ([`Blob`]s), and what is looked up without opening
+//! a log: titles, ages, folders, words. Only a [`SessionWriter`] appends, and a session has one writer at a time, whoever
+//! asks. What a store cannot find out is an error, never "there is none".
 
+pub mod blob;
+mod error;
+pub mod list;
 pub mod memory;
+pub mod search;
 pub mod sqlite;
-
-use std::path::PathBuf;
 
 use async_trait::async_trait;
 
 use crate::session::event::Event;
 use crate::session::{SessionHeader, SessionId};
+pub use blob::{Blob, BlobId};
+pub use error::{Damage, DamagedAt, StoreError};
+pub use list::{Change, Cursor, ListRequest, SessionPage, SessionSummary};
+pub use search::{Hit, Part, SearchRequest};
 
-/// A store of session logs.
-///
-/// A store knows a session from its first append on, not before. What it cannot find out is an error, never "there is none".
+/// A store of sessions. It knows a session from its first append on, not before: [`has`](Self::has) and
+/// [`list`](Self::list) say exactly that.
 #[async_trait]
 pub trait SessionStore: Send + Sync + std::fmt::Debug {
-    /// Appends events, which follow the stored ones without a gap; the first append creates the session.
-    /// They are durable when this returns; on an error none of them is stored.
-    async fn append(&self, header: &SessionHeader, events: &[Event]) -> Result<(), StoreError>;
+    /// The right to append to a session, which need not exist yet. [`StoreError::Held`] while anybody else has it, in this
+    /// program or another. What a crash left half written at the log's end is gone when this returns; a log that is damaged
+    /// elsewhere is [`StoreError::Damaged`] and left as it is.
+    ///
+    /// The right of an owner that died is free at once, on PostgreSQL within five seconds.
+    async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError>;
 
-    /// The header and every event of a session; `None` when there is no such session.
-    async fn load(&self, id: &SessionId)
-    -> Result<Option<(SessionHeader, Vec<Event>)>, StoreError>;
+    /// What is known of a session without reading its log; `None` when there is no such session.
+    async fn summary(&self, id: &SessionId) -> Result<Option<SessionSummary>, StoreError>;
+
+    /// At most `limit` events from number `from` on. Empty at the end of the log; [`StoreError::Missing`] without a session.
+    /// Events that are being written are not seen before they are whole.
+    async fn read(&self, id: &SessionId, from: u64, limit: usize)
+    -> Result<Vec<Event>, StoreError>;
+
+    /// The bytes that a session's events refer to; `None` when they are not kept.
+    async fn blob(&self, id: &SessionId, blob: &BlobId) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Whether the session exists.
-    async fn has(&self, id: &SessionId) -> Result<bool, StoreError>;
+    async fn has(&self, id: &SessionId) -> Result<bool, StoreError> {
+        Ok(self.summary(id).await?.is_some())
+    }
+
+    /// Sessions, newest change first, a page at a time; without opening logs.
+    async fn list(&self, request: &ListRequest) -> Result<SessionPage, StoreError>;
+
+    /// Changes what is known of a session beside its log. Needs no writer. [`StoreError::Missing`] without a session.
+    async fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError>;
+
+    /// Copies a session's whole events, as far as they are stored, and what they refer to, under a new header. All or
+    /// nothing. The copy is not yet balanced if the original is at work. A header whose id exists is [`StoreError::Exists`].
+    async fn fork(&self, id: &SessionId, header: &SessionHeader) -> Result<(), StoreError>;
+
+    /// Removes a session with everything that only it refers to; false when there was none. [`StoreError::Held`] while
+    /// anybody writes to it.
+    async fn delete(&self, id: &SessionId) -> Result<bool, StoreError>;
+
+    /// Where the words of a query occur: prompts, replies, commands and what commands printed. Best or newest first.
+    /// Everything that was acknowledged before the call is looked at.
+    async fn search(&self, request: &SearchRequest) -> Result<Vec<Hit>, StoreError>;
+
+    /// What can be read of a session that is damaged, and what is wrong with it. For a session in order the whole log and no
+    /// damage. Changes nothing.
+    async fn salvage(&self, id: &SessionId) -> Result<Salvage, StoreError>;
 
     /// Lets go of files and connections. Nothing may be asked of the store afterwards.
     async fn close(&self) {}
 }
 
-/// Why a store could not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The file or its folder cannot be used.
-    #[error("the sessions in {path} cannot be {attempted}: {reason}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// `opened`, `read` or `saved`.
-        attempted: &'static str,
-        /// What the system or the database said.
-        reason: String,
-    },
-    /// The file was written by a newer build.
-    #[error(
-        "the sessions in {path} were written by a newer Placard (schema {found}; this one knows {known}) and were left as they are; update Placard, or set XDG_DATA_HOME to another folder"
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema.
-        found: u32,
-        /// Ours.
-        known: u32,
-    },
-    /// The events do not follow the stored ones.
-    #[error(
-        "session {id} was changed by another program: event {seq} is not the next one; start a new session"
-    )]
-    OutOfOrder {
-        /// The session.
-        id: SessionId,
-        /// The number of the event that was to be stored.
-        seq: u64,
-    },
-    /// A stored event cannot be read.
-    #[error("session {id} is damaged at event {seq}: {reason}")]
-    Damaged {
-        /// The session.
-        id: SessionId,
-        /// The event, or 0 for the header.
-        seq: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
+/// The right to append to one session. Dropping it gives it back.
+#[async_trait]
+pub trait SessionWriter: Send + std::fmt::Debug {
+    /// Appends events, which follow the stored ones without a gap, and the blobs that they refer to; the first append creates
+    /// the session with this header. All of it is durable when this returns; on an error none of it is stored, and the same
+    /// call may be tried again. Events that are stored already, word for word, count as stored: an append whose answer was
+    /// lost is tried again.
+    async fn append(
+        &mut self,
+        header: &SessionHeader,
+        events: &[Event],
+        blobs: &[Blob],
+    ) -> Result<(), StoreError>;
+
+    /// Gives the right back, and returns when it is free.
+    async fn release(self: Box<Self>) {}
+}
+
+/// What was read of a damaged session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Salvage {
+    /// The header, where it can be read.
+    pub header: Option<SessionHeader>,
+    /// Every event that can be read, under its own number, in order.
+    pub events: Vec<Event>,
+    /// What cannot.
+    pub damage: Vec<Damage>,
 }

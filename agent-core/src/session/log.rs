@@ -3,7 +3,7 @@
 use crate::session::SessionHeader;
 use crate::session::event::{Entry, Event, EventKind, TurnEndReason};
 use crate::shell::exit::Exit;
-use crate::store::{SessionStore, StoreError};
+use crate::store::{SessionStore, SessionWriter, StoreError};
 use crate::tool::bash;
 use crate::tool::presentation::Circumstances;
 
@@ -14,6 +14,8 @@ pub struct SessionLog {
     events: Vec<Event>,
     /// How many of `events` the store has acknowledged.
     saved: usize,
+    /// The right to write, from the first save on.
+    writer: Option<Box<dyn SessionWriter>>,
 }
 
 impl SessionLog {
@@ -23,6 +25,7 @@ impl SessionLog {
             header,
             events: Vec::new(),
             saved: 0,
+            writer: None,
         }
     }
 
@@ -49,8 +52,12 @@ impl SessionLog {
     /// Stores every event that is not stored yet. On an error they stay, and are tried again with the next call.
     pub async fn save(&mut self, store: &dyn SessionStore) -> Result<(), StoreError> {
         if self.saved < self.events.len() {
-            store
-                .append(&self.header, &self.events[self.saved..])
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                none => none.insert(store.writer(&self.header.id).await?),
+            };
+            writer
+                .append(&self.header, &self.events[self.saved..], &[])
                 .await?;
             self.saved = self.events.len();
         }

@@ -10,7 +10,10 @@ use sqlx::sqlite::{
 };
 use sqlx::{Connection as _, SqliteConnection};
 
-use super::{SessionStore, StoreError};
+use super::{
+    Blob, BlobId, Change, Damage, DamagedAt, Hit, ListRequest, Salvage, SearchRequest, SessionPage,
+    SessionStore, SessionSummary, SessionWriter, StoreError,
+};
 use crate::session::event::Event;
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
 
@@ -154,78 +157,66 @@ async fn refuse_newer(path: &Path) -> Result<(), StoreError> {
 
 #[async_trait]
 impl SessionStore for SqliteStore {
-    async fn append(&self, header: &SessionHeader, events: &[Event]) -> Result<(), StoreError> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let damaged = |seq: u64, error: serde_json::Error| StoreError::Damaged {
-            id: header.id.clone(),
-            seq,
-            reason: error.to_string(),
-        };
-        let mut rows = Vec::with_capacity(events.len());
-        for event in events {
-            let what = serde_json::to_string(&event.what);
-            rows.push(Row {
-                seq: event.seq,
-                at: event.at,
-                what: what.map_err(|error| damaged(event.seq, error))?,
-            });
-        }
-        let header_text = serde_json::to_string(header).map_err(|error| damaged(0, error))?;
-
-        let acquired = self.pool.acquire().await;
-        let mut connection = acquired.map_err(|error| self.fault("saved", &error))?;
-        match insert(&mut connection, header, &header_text, &rows).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::OutOfOrder {
-                id: header.id.clone(),
-                seq: rows.first().map_or(0, |row| row.seq),
-            }),
-            Err(error) => {
-                // A full disk can leave a connection inside a transaction that nobody can end; the next one starts afresh.
-                connection.close_on_drop();
-                Err(self.fault("saved", &error))
-            }
-        }
+    async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError> {
+        Ok(Box::new(SqliteWriter {
+            path: self.path.clone(),
+            pool: self.pool.clone(),
+            id: id.clone(),
+        }))
     }
 
-    async fn load(
-        &self,
-        id: &SessionId,
-    ) -> Result<Option<(SessionHeader, Vec<Event>)>, StoreError> {
+    async fn summary(&self, id: &SessionId) -> Result<Option<SessionSummary>, StoreError> {
         let reading = |error: sqlx::Error| self.fault("read", &error);
-        let damaged = |seq: u64, error: serde_json::Error| StoreError::Damaged {
-            id: id.clone(),
-            seq,
-            reason: error.to_string(),
-        };
-        let header: Option<String> = sqlx::query_scalar("SELECT header FROM sessions WHERE id = ?")
-            .bind(id.as_str())
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(reading)?;
-        let Some(header) = header else {
+        let row: Option<(String, i64, i64)> = sqlx::query_as(
+            "SELECT header, updated_at, (SELECT COUNT(*) FROM events WHERE session_id = id) FROM sessions WHERE id = ?",
+        )
+        .bind(id.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(reading)?;
+        let Some((header, updated_at, events)) = row else {
             return Ok(None);
         };
-        let header = serde_json::from_str(&header).map_err(|error| damaged(0, error))?;
-        let rows: Vec<(i64, i64, String)> =
-            sqlx::query_as("SELECT seq, at, what FROM events WHERE session_id = ? ORDER BY seq")
-                .bind(id.as_str())
-                .fetch_all(&self.pool)
-                .await
-                .map_err(reading)?;
+        let header = serde_json::from_str(&header).map_err(|error| damaged(id, 0, &error))?;
+        let mut summary = SessionSummary::new(header);
+        summary.updated_at = u64::try_from(updated_at).unwrap_or_default();
+        summary.events = u64::try_from(events).unwrap_or_default();
+        Ok(Some(summary))
+    }
+
+    async fn read(
+        &self,
+        id: &SessionId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let rows: Vec<(i64, i64, String)> = sqlx::query_as(
+            "SELECT seq, at, what FROM events WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
+        )
+        .bind(id.as_str())
+        .bind(number(from))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(|error| self.fault("read", &error))?;
+        if rows.is_empty() && !self.has(id).await? {
+            return Err(StoreError::Missing { id: id.clone() });
+        }
         let mut events = Vec::with_capacity(rows.len());
         for (seq, at, what) in rows {
             let seq = u64::try_from(seq).unwrap_or_default();
-            let what = serde_json::from_str(&what).map_err(|error| damaged(seq, error))?;
+            let what = serde_json::from_str(&what).map_err(|error| damaged(id, seq, &error))?;
             events.push(Event {
                 seq,
                 at: u64::try_from(at).unwrap_or_default(),
                 what,
             });
         }
-        Ok(Some((header, events)))
+        Ok(events)
+    }
+
+    async fn blob(&self, _id: &SessionId, _blob: &BlobId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
     }
 
     async fn has(&self, id: &SessionId) -> Result<bool, StoreError> {
@@ -236,9 +227,102 @@ impl SessionStore for SqliteStore {
             .map_err(|error| self.fault("read", &error))
     }
 
+    async fn list(&self, _request: &ListRequest) -> Result<SessionPage, StoreError> {
+        Ok(SessionPage::default())
+    }
+
+    async fn update(&self, id: &SessionId, _change: &Change) -> Result<(), StoreError> {
+        Err(StoreError::Missing { id: id.clone() })
+    }
+
+    async fn fork(&self, id: &SessionId, _header: &SessionHeader) -> Result<(), StoreError> {
+        Err(StoreError::Missing { id: id.clone() })
+    }
+
+    async fn delete(&self, _id: &SessionId) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn search(&self, _request: &SearchRequest) -> Result<Vec<Hit>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn salvage(&self, id: &SessionId) -> Result<Salvage, StoreError> {
+        Err(StoreError::Missing { id: id.clone() })
+    }
+
     /// The last connection moves the write-ahead log into the file.
     async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+/// The right to append to one session.
+#[derive(Debug)]
+struct SqliteWriter {
+    path: PathBuf,
+    pool: SqlitePool,
+    id: SessionId,
+}
+
+impl SqliteWriter {
+    fn fault(&self, error: &sqlx::Error) -> StoreError {
+        StoreError::File {
+            path: self.path.clone(),
+            attempted: "saved",
+            reason: error.to_string(),
+        }
+    }
+}
+
+#[async_trait]
+impl SessionWriter for SqliteWriter {
+    async fn append(
+        &mut self,
+        header: &SessionHeader,
+        events: &[Event],
+        _blobs: &[Blob],
+    ) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Vec::with_capacity(events.len());
+        for event in events {
+            let what = serde_json::to_string(&event.what);
+            rows.push(Row {
+                seq: event.seq,
+                at: event.at,
+                what: what.map_err(|error| damaged(&self.id, event.seq, &error))?,
+            });
+        }
+        let header_text =
+            serde_json::to_string(header).map_err(|error| damaged(&self.id, 0, &error))?;
+
+        let acquired = self.pool.acquire().await;
+        let mut connection = acquired.map_err(|error| self.fault(&error))?;
+        match insert(&mut connection, header, &header_text, &rows).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::OutOfOrder {
+                id: header.id.clone(),
+                seq: rows.first().map_or(0, |row| row.seq),
+            }),
+            Err(error) => {
+                // A full disk can leave a connection inside a transaction that nobody can end; the next one starts afresh.
+                connection.close_on_drop();
+                Err(self.fault(&error))
+            }
+        }
+    }
+}
+
+fn damaged(id: &SessionId, seq: u64, error: &serde_json::Error) -> StoreError {
+    StoreError::Damaged {
+        id: id.clone(),
+        damage: Damage {
+            place: "the table of events".to_owned(),
+            at: Some(DamagedAt::Event(seq)),
+            reason: error.to_string(),
+        },
     }
 }
 

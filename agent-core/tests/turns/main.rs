@@ -8,23 +8,23 @@
 
 mod background;
 mod background_tools;
+mod failing;
 mod login_path;
 mod sandboxed;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_core::agent::{FrontAbilities, Opened};
-use agent_core::session::event::{Entry, Event, EventKind, TurnEndReason};
+use agent_core::session::SessionId;
+use agent_core::session::event::{Event, EventKind, TurnEndReason};
 use agent_core::session::live::{PromptError, Session};
 use agent_core::session::update::Update;
-use agent_core::session::{SessionHeader, SessionId};
 use agent_core::store::memory::MemoryStore;
 use agent_core::store::sqlite::SqliteStore;
 use agent_core::store::{SessionStore, StoreError};
 use agent_core::{Agent, Environment, Surroundings};
-use async_trait::async_trait;
+use failing::Failing;
 use inspector::model_server::{Answer, Failure, Gate, ModelServer, Script};
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
@@ -118,6 +118,11 @@ fn shape(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
+/// The whole log of a session as it is stored.
+async fn stored(store: &dyn SessionStore, id: &SessionId) -> Vec<Event> {
+    store.read(id, 0, usize::MAX).await.unwrap()
+}
+
 /// Every turn, step and call that was opened is closed once, and nothing else.
 fn assert_balanced(events: &[Event]) {
     let count = |wanted: fn(&EventKind) -> bool| {
@@ -180,10 +185,10 @@ async fn a_turn_is_a_balanced_story_and_the_store_has_all_of_it() {
     let store = SqliteStore::open(&stage.folder.path().join("data/sessions.sqlite"))
         .await
         .unwrap();
-    let (header, stored) = store.load(stage.session().id()).await.unwrap().unwrap();
-    assert_eq!(header.cwd, stage.folder.path().join("work"));
-    assert_eq!(stored, events);
-    assert_eq!(store.load(&SessionId::fresh()).await.unwrap(), None);
+    let summary = store.summary(stage.session().id()).await.unwrap().unwrap();
+    assert_eq!(summary.header.cwd, stage.folder.path().join("work"));
+    assert_eq!(stored(&store, stage.session().id()).await, events);
+    assert!(!store.has(&SessionId::fresh()).await.unwrap());
 }
 
 #[tokio::test]
@@ -312,50 +317,9 @@ async fn a_provider_that_refuses_fails_the_turn_in_words_and_the_session_stays()
     assert_balanced(&stage.session().events().await);
 }
 
-/// A store that fails its first so many appends.
-#[derive(Debug)]
-struct Failing {
-    failures: AtomicUsize,
-    store: MemoryStore,
-}
-
-#[async_trait]
-impl SessionStore for Failing {
-    async fn append(&self, header: &SessionHeader, events: &[Event]) -> Result<(), StoreError> {
-        let fail = self
-            .failures
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                left.checked_sub(1)
-            })
-            .is_ok();
-        if fail {
-            return Err(StoreError::File {
-                path: "/disk".into(),
-                attempted: "saved",
-                reason: "no space left".into(),
-            });
-        }
-        self.store.append(header, events).await
-    }
-
-    async fn load(
-        &self,
-        id: &SessionId,
-    ) -> Result<Option<(SessionHeader, Vec<Event>)>, StoreError> {
-        self.store.load(id).await
-    }
-
-    async fn has(&self, id: &SessionId) -> Result<bool, StoreError> {
-        self.store.has(id).await
-    }
-}
-
 #[tokio::test]
 async fn a_store_that_fails_fails_the_turn_by_name_and_is_tried_again() {
-    let store = Arc::new(Failing {
-        failures: AtomicUsize::new(2),
-        store: MemoryStore::default(),
-    });
+    let store = Arc::new(Failing::appends(2));
     let stage = Stage::new(&[], Some(store.clone()));
     let fault = "the sessions in /disk cannot be saved: no space left";
     assert_eq!(
@@ -374,7 +338,7 @@ async fn a_store_that_fails_fails_the_turn_by_name_and_is_tried_again() {
         stage.turn("$ touch ran").await,
         (TurnEndReason::Completed, None)
     );
-    let (_, stored) = store.load(session.id()).await.unwrap().unwrap();
+    let stored = stored(store.as_ref(), session.id()).await;
     assert_eq!(stored, session.events().await);
     assert_balanced(&stored);
 }
@@ -421,8 +385,7 @@ async fn a_shutdown_disposes_of_what_runs_and_leaves_a_balanced_log() {
     let store = SqliteStore::open(&stage.folder.path().join("data/sessions.sqlite"))
         .await
         .unwrap();
-    let (_, stored) = store.load(session.id()).await.unwrap().unwrap();
-    assert_balanced(&stored);
+    assert_balanced(&stored(&store, session.id()).await);
 }
 
 #[tokio::test]
@@ -447,55 +410,6 @@ async fn a_file_of_a_newer_build_is_refused_and_not_touched() {
         "{error}"
     );
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
-}
-
-#[tokio::test]
-async fn unknown_events_of_a_newer_build_come_back_word_for_word() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&folder.path().join("sessions.sqlite"))
-        .await
-        .unwrap();
-    let header = SessionHeader {
-        id: SessionId::fresh(),
-        cwd: "/work".into(),
-        additional_directories: vec![],
-        created_at: 5,
-        program_version: "9.9".into(),
-        model: "offline".into(),
-        schema_version: 1,
-    };
-    let news = Event {
-        seq: 0,
-        at: 1,
-        what: Entry::Unknown(serde_json::json!({"type": "hologram", "of": {"z": 1, "a": 2}})),
-    };
-    store
-        .append(&header, std::slice::from_ref(&news))
-        .await
-        .unwrap();
-    assert_eq!(
-        store.load(&header.id).await.unwrap(),
-        Some((header.clone(), vec![news.clone()]))
-    );
-    // Tried again because its answer was lost, it is stored once; a second writer's event of the same number is refused.
-    store
-        .append(&header, std::slice::from_ref(&news))
-        .await
-        .unwrap();
-    let other = Event {
-        at: 2,
-        what: Entry::Known(EventKind::StepEnd),
-        ..news.clone()
-    };
-    let error = store.append(&header, &[other]).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::OutOfOrder { seq: 0, .. }),
-        "{error}"
-    );
-    assert_eq!(
-        store.load(&header.id).await.unwrap(),
-        Some((header, vec![news]))
-    );
 }
 
 #[tokio::test]
