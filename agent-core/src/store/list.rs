@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::StoreError;
+use super::{Damage, StoreError};
 use crate::session::event::{Event, EventKind};
 use crate::session::{SessionHeader, SessionId};
 
@@ -25,7 +25,7 @@ pub struct SessionSummary {
     /// Options of the session, by name.
     #[serde(default)]
     pub config: Map<String, Value>,
-    /// When its last event happened: milliseconds of Unix time.
+    /// When it was begun or forked, or its last event happened, whichever is later: milliseconds of Unix time.
     pub updated_at: u64,
     /// How many events it has; the number of the next one.
     pub events: u64,
@@ -106,6 +106,9 @@ pub struct SessionPage {
     pub sessions: Vec<SessionSummary>,
     /// Where the next page begins; none on the last one.
     pub next: Option<Cursor>,
+    /// On the first page: sessions of the store of which not even a summary can be read, so that they stand in no list.
+    /// They hide no other session, and are not hidden.
+    pub damaged: Vec<Damage>,
 }
 
 /// A place in a list: behind the session that it names.

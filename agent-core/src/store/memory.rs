@@ -110,7 +110,11 @@ impl SessionStore for MemoryStore {
         let more = wanted.len() > limit;
         let sessions: Vec<SessionSummary> = wanted.into_iter().take(limit).cloned().collect();
         let next = sessions.last().filter(|_| more).map(SessionSummary::cursor);
-        Ok(SessionPage { sessions, next })
+        Ok(SessionPage {
+            sessions,
+            next,
+            damaged: Vec::new(),
+        })
     }
 
     async fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError> {
@@ -130,6 +134,7 @@ impl SessionStore for MemoryStore {
             });
         }
         copy.summary.header = header.clone();
+        copy.summary.updated_at = copy.summary.updated_at.max(header.created_at);
         shared.sessions.insert(header.id.clone(), copy);
         Ok(())
     }
