@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use agent_client_protocol::v1::schema::{
     Content, ContentBlock, ContentChunk, ImageContent, PermissionOption, PermissionOptionKind,
-    RequestPermissionOutcome, RequestPermissionRequest, SessionId, SessionUpdate, Terminal,
-    TextContent, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields, ToolKind,
+    RequestPermissionOutcome, RequestPermissionRequest, SessionId, SessionInfoUpdate,
+    SessionUpdate, Terminal, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use agent_core::session::event::Decision;
 use agent_core::shell::exit::Exit;
@@ -59,6 +59,16 @@ pub(crate) fn terminal_id(call_id: &str) -> String {
 /// The call of a terminal of ours.
 pub(crate) fn call_id(terminal_id: &str) -> Option<&str> {
     terminal_id.strip_prefix(TERMINAL)
+}
+
+/// What the person said, in a replay.
+pub(crate) fn user(text: String) -> SessionUpdate {
+    SessionUpdate::UserMessageChunk(ContentChunk::new(text_block(text)))
+}
+
+/// What the session is called from now on.
+pub(crate) fn title(title: String) -> SessionUpdate {
+    SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))
 }
 
 /// More of the model's text.
@@ -340,7 +350,7 @@ fn words(presentation: &CallPresentation) -> Vec<ToolCallContent> {
 
 fn image_content(image: &Image) -> ToolCallContent {
     let data = BASE64.encode(&image.bytes);
-    let image = ImageContent::new(data, image.mime_type);
+    let image = ImageContent::new(data, image.mime_type.clone());
     ToolCallContent::Content(Content::new(ContentBlock::Image(image)))
 }
 
@@ -471,7 +481,7 @@ mod tests {
     fn an_image_stands_beside_the_terminal_or_after_the_text() {
         let mut drawn = killed();
         drawn.image = Some(Image {
-            mime_type: "image/png",
+            mime_type: "image/png".into(),
             bytes: b"\x89PNG".to_vec(),
         });
         let image = json!({"type": "content", "content": {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}});

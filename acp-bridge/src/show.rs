@@ -88,6 +88,8 @@ impl Viewer {
         open: &mut Vec<OpenCall>,
     ) -> Result<(), agent_client_protocol::Error> {
         match update {
+            Update::User(text) => self.send(message::user(text)),
+            Update::Title(title) => self.send(message::title(title)),
             Update::Text(text) => self.send(message::text(text)),
             Update::Reasoning(text) => self.send(message::reasoning(text)),
             Update::Call {

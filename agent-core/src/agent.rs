@@ -1,5 +1,7 @@
 //! The agent as its fronts see it: it opens sessions and ends them all.
 
+mod stored;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::config::{Config, ConfigError};
 use crate::session::live::{Parts, Session};
+use crate::session::log::SessionLog;
 use crate::session::update::{self, Updates};
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
 use crate::shell::sandbox::Support;
@@ -58,12 +61,12 @@ pub(crate) struct StoreSlot {
 }
 
 impl StoreSlot {
-    pub(crate) async fn get(&self) -> Result<&dyn SessionStore, StoreError> {
+    pub(crate) async fn get(&self) -> Result<Arc<dyn SessionStore>, StoreError> {
         let open = || async {
             let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(&self.path).await?);
             Ok(store)
         };
-        self.store.get_or_try_init(open).await.map(AsRef::as_ref)
+        self.store.get_or_try_init(open).await.cloned()
     }
 }
 
@@ -107,6 +110,19 @@ pub enum OpenError {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The store has no such session, or cannot give it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What an interrupted command had printed cannot be read.
+    #[error(
+        "the output of an interrupted command in {folder} cannot be read: {reason}; mend that and load the session again, or remove the folder to do without"
+    )]
+    Remains {
+        /// The folder of the session's outputs.
+        folder: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
 }
 
 impl Agent {
@@ -167,26 +183,41 @@ impl Agent {
         additional_directories: &[PathBuf],
         front: FrontAbilities,
     ) -> Result<Opened, OpenError> {
-        for folder in
-            std::iter::once(cwd).chain(additional_directories.iter().map(PathBuf::as_path))
-        {
-            check_folder(folder)?;
-        }
-        let surroundings = &self.inner.surroundings;
-        let config = Config::load(surroundings)?;
-        let header = SessionHeader {
+        check_folders(cwd, additional_directories)?;
+        let config = Config::load(&self.inner.surroundings)?;
+        let header = self.header(cwd, additional_directories, config.model.to_string());
+        Ok(self.open(SessionLog::new(header), config, front))
+    }
+
+    /// The header of a session that begins now.
+    fn header(
+        &self,
+        cwd: &Path,
+        additional_directories: &[PathBuf],
+        model: String,
+    ) -> SessionHeader {
+        SessionHeader {
             id: SessionId::fresh(),
             cwd: cwd.to_owned(),
             additional_directories: additional_directories.to_vec(),
             created_at: (self.inner.clock)(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
-            model: config.model.to_string(),
+            model,
             schema_version: SCHEMA_VERSION,
-        };
-        let outputs = surroundings
-            .data_dir
-            .join("outputs")
-            .join(header.id.as_str());
+            forked_from: None,
+        }
+    }
+
+    /// Where the outputs of a session's commands go while they run.
+    fn outputs(&self, id: &SessionId) -> PathBuf {
+        let data = &self.inner.surroundings.data_dir;
+        data.join("outputs").join(id.as_str())
+    }
+
+    /// Puts a session around its log, and on the list.
+    fn open(&self, log: SessionLog, config: Config, front: FrontAbilities) -> Opened {
+        let surroundings = &self.inner.surroundings;
+        let outputs = self.outputs(&log.header().id);
         let tools: [Arc<dyn Tool>; 6] = [
             Arc::new(Bash {
                 supervisor: surroundings.program.clone(),
@@ -205,7 +236,7 @@ impl Agent {
         ];
         let (sender, updates) = update::channel();
         let session = Session::new(Parts {
-            header,
+            log,
             toolbox: Toolbox::new(tools),
             config,
             environment: surroundings.environment.clone(),
@@ -224,11 +255,16 @@ impl Agent {
             .unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|session| session.strong_count() > 0);
         sessions.push(Arc::downgrade(&open));
-        Ok(Opened {
+        Opened {
             session,
             updates,
             registration: Registration { _session: open },
-        })
+        }
+    }
+
+    /// The person's store, opened at its first use.
+    pub async fn store(&self) -> Result<Arc<dyn SessionStore>, StoreError> {
+        self.inner.store.get().await
     }
 
     /// Ends every session that is still open, in parallel, with all its processes; returns when all is quiet, or
@@ -255,6 +291,12 @@ impl Agent {
             tracing::warn!("the store is busy and was left as it is");
         }
     }
+}
+
+fn check_folders(cwd: &Path, additional: &[PathBuf]) -> Result<(), OpenError> {
+    std::iter::once(cwd)
+        .chain(additional.iter().map(PathBuf::as_path))
+        .try_for_each(check_folder)
 }
 
 fn check_folder(folder: &Path) -> Result<(), OpenError> {

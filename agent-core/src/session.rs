@@ -2,8 +2,12 @@
 
 pub mod commands;
 pub mod event;
+pub mod history;
 pub mod live;
 pub mod log;
+pub mod repair;
+pub mod shown;
+pub mod standing;
 pub mod update;
 
 use std::fmt;
@@ -61,4 +65,7 @@ pub struct SessionHeader {
     pub model: String,
     /// The schema that it was begun with.
     pub schema_version: u32,
+    /// The session that it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
 }

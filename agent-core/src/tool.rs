@@ -89,8 +89,6 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// The exit of the command, where the call was one.
     pub exit: Option<Exit>,
-    /// Where the whole output is, when there is more of it than the model reads.
-    pub output_ref: Option<String>,
     /// What the person sees.
     pub presentation: ResultPresentation,
     /// The command that goes on, where the call only started it.
@@ -110,8 +108,6 @@ pub struct BackgroundEnd {
     pub exit: Exit,
     /// The end as the person sees it.
     pub presentation: ResultPresentation,
-    /// Where its whole output is.
-    pub output_ref: Option<String>,
 }
 
 impl fmt::Debug for GoesOn {
@@ -127,7 +123,6 @@ impl ToolOutcome {
             content,
             is_error: false,
             exit: None,
-            output_ref: None,
             presentation: ResultPresentation {
                 succeeded: true,
                 exit: None,
@@ -152,7 +147,6 @@ impl ToolOutcome {
             content: message.clone(),
             is_error: true,
             exit: None,
-            output_ref: None,
             presentation: ResultPresentation::failed(message),
             goes_on: None,
         }

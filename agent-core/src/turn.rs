@@ -5,6 +5,7 @@ mod background;
 mod call;
 mod instructions;
 mod step;
+mod title;
 pub mod transcript;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::session::event::{EventKind, Trigger, TurnEndReason};
 use crate::session::live::Inner;
-use crate::session::log::closing_events;
+use crate::session::standing::{self, BrokenOff};
 use crate::session::update::Update;
 use crate::store::StoreError;
 use crate::tool::presentation::ResultPresentation;
@@ -116,7 +117,10 @@ async fn close(session: &Inner, end: &TurnEnd) {
             (session.clock)(),
         );
     }
-    for owed in closing_events(log.events(), BROKEN_OFF, end.reason) {
+    let closing = log
+        .standing()
+        .closing(end.reason, |_| BrokenOff::silent(BROKEN_OFF));
+    for owed in closing {
         let broken_off = match &owed {
             EventKind::ToolResult { call_id, .. } => Some(call_id.clone()),
             _ => None,
@@ -136,16 +140,7 @@ async fn steps(
     prompt: String,
     cancel: &CancellationToken,
 ) -> Result<TurnEndReason, Break> {
-    append(
-        session,
-        [
-            EventKind::TurnStart {
-                trigger: Trigger::Prompt,
-            },
-            EventKind::UserMessage { text: prompt },
-        ],
-    )
-    .await;
+    begin(session, prompt).await;
     save_unless_cancelled(session, cancel).await?;
     let model = session
         .model()
@@ -167,6 +162,39 @@ async fn steps(
     Ok(TurnEndReason::MaxSteps)
 }
 
+/// The beginning of a turn: who answers, where that has changed, what was asked, and the session's first title.
+async fn begin(session: &Inner, prompt: String) {
+    let mut log = session.log.lock().await;
+    let now = (session.clock)();
+    let model = session.config.model.to_string();
+    if log.standing().model != model {
+        log.append(
+            EventKind::Config {
+                option: standing::MODEL.to_owned(),
+                value: model.into(),
+            },
+            now,
+        );
+    }
+    log.append(
+        EventKind::TurnStart {
+            trigger: Trigger::Prompt,
+        },
+        now,
+    );
+    let title = (log.standing().title.is_none()).then(|| title::of_prompt(&prompt));
+    log.append(EventKind::UserMessage { text: prompt }, now);
+    if let Some(title) = title.flatten() {
+        log.append(
+            EventKind::Title {
+                title: title.clone(),
+            },
+            now,
+        );
+        session.updates.send(Update::Title(title));
+    }
+}
+
 /// Appends to the log in memory: before anybody hears of it.
 async fn append(session: &Inner, kinds: impl IntoIterator<Item = EventKind>) {
     let mut log = session.log.lock().await;
@@ -178,7 +206,7 @@ async fn append(session: &Inner, kinds: impl IntoIterator<Item = EventKind>) {
 /// Makes durable what was appended.
 async fn save(session: &Inner) -> Result<(), StoreError> {
     let mut log = session.log.lock().await;
-    log.save(session.store.get().await?).await
+    log.save(session.store.get().await?.as_ref()).await
 }
 
 /// Makes durable what was appended; a cancel does not wait for a store that is busy.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::model::{AssistantBlock, ToolArgs, Usage};
+use crate::session::shown::{ShownCall, ShownResult};
 use crate::shell::exit::Exit;
 use crate::tool::presentation::Circumstances;
 
@@ -83,6 +84,9 @@ pub enum EventKind {
         name: String,
         /// Its arguments.
         args: ToolArgs,
+        /// How it was shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Box<ShownCall>>,
     },
     /// A tool has answered.
     #[serde(rename = "tool/result")]
@@ -96,6 +100,9 @@ pub enum EventKind {
         /// Where the whole output is, when it lies outside the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_ref: Option<String>,
+        /// How it was shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Box<ShownResult>>,
     },
     /// The command of a call has ended; also outside turns.
     #[serde(rename = "terminal/exit")]
@@ -107,7 +114,7 @@ pub enum EventKind {
         /// What the exit does not tell.
         #[serde(default, skip_serializing_if = "Circumstances::is_ordinary")]
         circumstances: Circumstances,
-        /// Where the whole output is, when it lies outside the log.
+        /// What it printed, as kept for its card: the name of a [blob](crate::store::Blob). Nothing where it printed nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_ref: Option<String>,
     },
@@ -297,12 +304,14 @@ mod tests {
                 provider_id: "p".into(),
                 name: "bash".into(),
                 args: ToolArgs::Json(json!({"command": "ls"})),
+                shown: None,
             },
             EventKind::ToolResult {
                 call_id: "call-1".into(),
                 content: "[exit 0]".into(),
                 is_error: false,
                 output_ref: None,
+                shown: None,
             },
             EventKind::TerminalExit {
                 call_id: "call-1".into(),

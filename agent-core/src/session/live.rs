@@ -10,12 +10,16 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Clock, FrontAbilities, StoreSlot};
 use crate::config::Config;
 use crate::model::{self, Model, ModelSetupError};
+use crate::session::SessionId;
 use crate::session::commands::{Commands, SessionCommand};
+use crate::session::event::Event;
+use crate::session::history::History;
 use crate::session::log::SessionLog;
+use crate::session::repair;
 use crate::session::update::{Update, UpdateSender};
-use crate::session::{SessionHeader, SessionId};
 pub use crate::shell::handle::{TerminalError, TerminalInput};
 use crate::shell::terminal::TerminalOutput;
+use crate::store::StoreError;
 use crate::surroundings::Environment;
 use crate::tool::{Place, Toolbox};
 use crate::turn::{self, TurnEnd};
@@ -64,7 +68,7 @@ impl Inner {
 
     /// The terminal of a call's command: its whole output goes to a file of the session.
     pub(crate) fn terminal(&self, call_id: &str) -> TerminalOutput {
-        let file = self.outputs.join(format!("{call_id}.txt"));
+        let file = repair::spill_file(&self.outputs, call_id);
         match self.config.shell.spill_bytes {
             0 => TerminalOutput::new(),
             limit => TerminalOutput::with_spill(file, limit),
@@ -77,7 +81,7 @@ impl Inner {
         if log.unsaved() == 0 {
             return;
         }
-        let saving = async { log.save(self.store.get().await?).await };
+        let saving = async { log.save(self.store.get().await?.as_ref()).await };
         match tokio::time::timeout(LAST_TRY, saving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -108,7 +112,7 @@ struct TurnState {
 /// What a session is made of.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) header: SessionHeader,
+    pub(crate) log: SessionLog,
     pub(crate) toolbox: Toolbox,
     pub(crate) config: Config,
     pub(crate) environment: Environment,
@@ -133,7 +137,7 @@ pub enum PromptError {
 impl Session {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts {
-            header,
+            log,
             toolbox,
             config,
             environment,
@@ -145,20 +149,21 @@ impl Session {
         } = parts;
         let closed = CancellationToken::new();
         let commands = Arc::new(Commands::new(updates.clone(), closed.clone()));
-        let roots: Vec<PathBuf> = std::iter::once(&header.cwd)
-            .chain(&header.additional_directories)
+        let cwd = log.standing().cwd.clone();
+        let roots: Vec<PathBuf> = std::iter::once(&cwd)
+            .chain(&log.standing().additional_directories)
             .cloned()
             .collect();
         Self {
             inner: Arc::new(Inner {
-                id: header.id.clone(),
-                place: Place::new(header.cwd.clone(), roots),
+                id: log.header().id.clone(),
+                place: Place::new(cwd, roots),
                 toolbox,
                 config,
                 environment,
                 clock,
                 store,
-                log: tokio::sync::Mutex::new(SessionLog::new(header)),
+                log: tokio::sync::Mutex::new(log),
                 updates,
                 commands,
                 front,
@@ -248,6 +253,8 @@ impl Session {
         self.when_idle().await;
         self.inner.commands.end_all().await;
         self.inner.save_what_is_left().await;
+        // From now on it can be opened elsewhere.
+        self.inner.log.lock().await.release().await;
     }
 
     /// Resolves when the viewer has shown everything that happened so far; at once when there is no viewer any more.
@@ -258,9 +265,22 @@ impl Session {
         let _ = shown.await;
     }
 
-    /// The log as it stands.
-    pub async fn events(&self) -> Vec<crate::session::event::Event> {
-        self.inner.log.lock().await.events().to_vec()
+    /// The log as it stands, events that are not stored yet included.
+    pub async fn events(&self) -> Result<Vec<Event>, StoreError> {
+        let store = self.inner.store.get().await?;
+        self.inner.log.lock().await.events(store.as_ref()).await
+    }
+
+    /// What has happened in it so far, as it is stored.
+    pub async fn history(&self) -> Result<History, StoreError> {
+        let store = self.inner.store.get().await?;
+        let end = self.inner.log.lock().await.saved();
+        Ok(History::new(store, self.inner.id.clone(), end))
+    }
+
+    /// The last title.
+    pub async fn title(&self) -> Option<String> {
+        self.inner.log.lock().await.standing().title.clone()
     }
 }
 

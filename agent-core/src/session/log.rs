@@ -1,31 +1,58 @@
-//! The log in memory: append, number, and what balance still owes.
+//! A session's log at work: what happened goes in here first, and from here to the store.
+//!
+//! In memory are only the events that no store has acknowledged yet, and what is derived from all of them.
 
+use crate::model::Message;
 use crate::session::SessionHeader;
-use crate::session::event::{Entry, Event, EventKind, TurnEndReason};
-use crate::shell::exit::Exit;
-use crate::store::{SessionStore, SessionWriter, StoreError};
-use crate::tool::bash;
-use crate::tool::presentation::Circumstances;
+use crate::session::event::{Entry, Event, EventKind};
+use crate::session::standing::Standing;
+use crate::store::{Blob, SessionStore, SessionWriter, StoreError};
+use crate::turn::transcript::Transcript;
 
-/// A session's events, those not yet stored included.
+/// How many events are read from a store at a time.
+pub const PAGE: usize = 256;
+
+/// A session's log.
 #[derive(Debug)]
 pub struct SessionLog {
     header: SessionHeader,
-    events: Vec<Event>,
-    /// How many of `events` the store has acknowledged.
-    saved: usize,
-    /// The right to write, from the first save on.
+    standing: Standing,
+    /// The first of these follows the last one that the store has acknowledged.
+    unsaved: Vec<Event>,
+    /// What they refer to.
+    blobs: Vec<Blob>,
+    /// The right to write: from the first save on, or since the log was loaded.
     writer: Option<Box<dyn SessionWriter>>,
+    /// What a model is told; read from the store when it is first asked for.
+    transcript: Option<Transcript>,
 }
 
 impl SessionLog {
     /// A log without events.
     pub fn new(header: SessionHeader) -> Self {
         Self {
+            standing: Standing::new(&header),
+            transcript: Some(Transcript::new(&header.model)),
             header,
-            events: Vec::new(),
-            saved: 0,
+            unsaved: Vec::new(),
+            blobs: Vec::new(),
             writer: None,
+        }
+    }
+
+    /// A stored log, of which this writer has the right to append.
+    pub fn stored(
+        header: SessionHeader,
+        standing: Standing,
+        writer: Box<dyn SessionWriter>,
+    ) -> Self {
+        Self {
+            header,
+            standing,
+            unsaved: Vec::new(),
+            blobs: Vec::new(),
+            writer: Some(writer),
+            transcript: None,
         }
     }
 
@@ -34,181 +61,93 @@ impl SessionLog {
         &self.header
     }
 
-    /// All events.
-    pub fn events(&self) -> &[Event] {
-        &self.events
+    /// Where it stands, events that are not stored yet included.
+    pub fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     /// Appends to memory; [`SessionLog::save`] makes it durable.
     pub fn append(&mut self, kind: EventKind, at: u64) {
-        let seq = self.events.len() as u64;
-        self.events.push(Event {
-            seq,
+        let event = Event {
+            seq: self.standing.events,
             at,
             what: Entry::Known(kind),
-        });
+        };
+        self.standing.note(event.what.known());
+        if let Some(transcript) = &mut self.transcript {
+            transcript.note(&event);
+        }
+        self.unsaved.push(event);
+    }
+
+    /// Bytes that an event refers to which is appended before the next save.
+    pub fn keep(&mut self, blob: Blob) {
+        self.blobs.push(blob);
     }
 
     /// Stores every event that is not stored yet. On an error they stay, and are tried again with the next call.
     pub async fn save(&mut self, store: &dyn SessionStore) -> Result<(), StoreError> {
-        if self.saved < self.events.len() {
-            let writer = match &mut self.writer {
-                Some(writer) => writer,
-                none => none.insert(store.writer(&self.header.id).await?),
-            };
-            writer
-                .append(&self.header, &self.events[self.saved..], &[])
-                .await?;
-            self.saved = self.events.len();
+        if self.unsaved.is_empty() {
+            return Ok(());
         }
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(store.writer(&self.header.id).await?),
+        };
+        writer
+            .append(&self.header, &self.unsaved, &self.blobs)
+            .await?;
+        self.unsaved.clear();
+        self.blobs.clear();
         Ok(())
     }
 
     /// How many events are not stored yet.
     pub fn unsaved(&self) -> usize {
-        self.events.len() - self.saved
+        self.unsaved.len()
     }
-}
 
-/// What must still be appended, in order, so that every command has its exit, every call its result, every step and turn
-/// its end.
-/// Decided from the log alone. Empty when the log is balanced.
-pub fn closing_events(events: &[Event], result: &str, reason: TurnEndReason) -> Vec<EventKind> {
-    let mut open_calls: Vec<(&str, bool)> = Vec::new();
-    let mut step_open = false;
-    let mut turn_open = false;
-    for kind in events.iter().filter_map(|event| event.what.known()) {
-        match kind {
-            EventKind::TurnStart { .. } => turn_open = true,
-            EventKind::StepStart => step_open = true,
-            EventKind::ToolCall { call_id, name, .. } => {
-                open_calls.push((call_id, name == bash::NAME));
+    /// How many events are stored.
+    pub fn saved(&self) -> u64 {
+        self.standing.events - self.unsaved.len() as u64
+    }
+
+    /// Gives back the right to write.
+    pub async fn release(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer.release().await;
+        }
+    }
+
+    /// What a model is told of it.
+    pub async fn messages(&mut self, store: &dyn SessionStore) -> Result<Vec<Message>, StoreError> {
+        if self.transcript.is_none() {
+            let mut transcript = Transcript::new(&self.header.model);
+            for event in self.events(store).await? {
+                transcript.note(&event);
             }
-            // Its exit is known, only its result is not.
-            EventKind::TerminalExit { call_id, .. } => open_calls
-                .iter_mut()
-                .filter(|(open, _)| open == call_id)
-                .for_each(|(_, owes_exit)| *owes_exit = false),
-            EventKind::ToolResult { call_id, .. } => open_calls.retain(|(open, _)| open != call_id),
-            EventKind::StepEnd => step_open = false,
-            EventKind::TurnEnd { .. } => turn_open = false,
-            _ => {}
+            self.transcript = Some(transcript);
         }
-    }
-    open_calls
-        .into_iter()
-        .flat_map(|(call_id, owes_exit)| {
-            let exit = owes_exit.then(|| EventKind::TerminalExit {
-                call_id: call_id.to_owned(),
-                exit: Exit::Unknown,
-                circumstances: Circumstances::default(),
-                output_ref: None,
-            });
-            let result = EventKind::ToolResult {
-                call_id: call_id.to_owned(),
-                content: result.to_owned(),
-                is_error: true,
-                output_ref: None,
-            };
-            exit.into_iter().chain([result])
-        })
-        .chain(step_open.then_some(EventKind::StepEnd))
-        .chain(turn_open.then_some(EventKind::TurnEnd { reason }))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::ToolArgs;
-    use crate::session::event::Trigger;
-    use pretty_assertions::assert_eq;
-
-    fn events(kinds: Vec<EventKind>) -> Vec<Event> {
-        kinds
-            .into_iter()
-            .enumerate()
-            .map(|(seq, kind)| Event {
-                seq: seq as u64,
-                at: 0,
-                what: Entry::Known(kind),
-            })
-            .collect()
+        Ok(self
+            .transcript
+            .as_ref()
+            .map(Transcript::messages)
+            .unwrap_or_default())
     }
 
-    fn call(id: &str) -> EventKind {
-        EventKind::ToolCall {
-            call_id: id.into(),
-            provider_id: id.into(),
-            name: "bash".into(),
-            args: ToolArgs::Malformed(String::new()),
+    /// Every event, those not stored yet included.
+    pub async fn events(&mut self, store: &dyn SessionStore) -> Result<Vec<Event>, StoreError> {
+        let mut events = Vec::new();
+        while (events.len() as u64) < self.saved() {
+            let page = store
+                .read(&self.header.id, events.len() as u64, PAGE)
+                .await?;
+            if page.is_empty() {
+                break;
+            }
+            events.extend(page);
         }
-    }
-
-    fn result(id: &str, content: &str) -> EventKind {
-        EventKind::ToolResult {
-            call_id: id.into(),
-            content: content.into(),
-            is_error: true,
-            output_ref: None,
-        }
-    }
-
-    fn exit(id: &str) -> EventKind {
-        EventKind::TerminalExit {
-            call_id: id.into(),
-            exit: Exit::Unknown,
-            circumstances: Circumstances::default(),
-            output_ref: None,
-        }
-    }
-
-    #[test]
-    fn what_is_owed_is_read_from_the_log() {
-        let start = EventKind::TurnStart {
-            trigger: Trigger::Prompt,
-        };
-        let end = EventKind::TurnEnd {
-            reason: TurnEndReason::Interrupted,
-        };
-        let cases = [
-            (vec![], vec![]),
-            (vec![start.clone()], vec![end.clone()]),
-            (
-                vec![
-                    start.clone(),
-                    EventKind::StepStart,
-                    call("a"),
-                    call("b"),
-                    result("a", "done"),
-                ],
-                vec![
-                    exit("b"),
-                    result("b", "lost"),
-                    EventKind::StepEnd,
-                    end.clone(),
-                ],
-            ),
-            (
-                vec![start.clone(), EventKind::StepStart, call("a"), exit("a")],
-                vec![result("a", "lost"), EventKind::StepEnd, end.clone()],
-            ),
-            (
-                vec![start, EventKind::StepStart, EventKind::StepEnd, end],
-                vec![],
-            ),
-        ];
-        for (log, owed) in cases {
-            let mut log = events(log);
-            assert_eq!(
-                closing_events(&log, "lost", TurnEndReason::Interrupted),
-                owed
-            );
-            log.extend(events(owed));
-            assert_eq!(
-                closing_events(&log, "lost", TurnEndReason::Interrupted),
-                vec![]
-            );
-        }
+        events.extend_from_slice(&self.unsaved);
+        Ok(events)
     }
 }

@@ -25,6 +25,10 @@ pub enum TerminalState {
 /// One thing to show.
 #[derive(Debug)]
 pub enum Update {
+    /// The person's words: told of the past alone, since live they come from whoever shows them.
+    User(String),
+    /// The session is called something else.
+    Title(String),
     /// More of the model's text.
     Text(String),
     /// More of the model's reasoning.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 pub use xterm_rs_bridge::Since;
-use xterm_rs_bridge::{KeptOutput, LiveCursor, SpillFile};
+use xterm_rs_bridge::{KeptOutput, LiveCursor, SpillFile, plain_text};
 
 /// The size of a terminal, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,32 @@ struct State {
     kept: KeptOutput,
     live: LiveCursor,
     last_push: Instant,
+    /// Set for an output of the past: this is all of it.
+    past: Option<Past>,
 }
+
+/// What was kept of an output when it was over, and how much of it a viewer was given.
+#[derive(Debug)]
+struct Past {
+    text: String,
+    given: usize,
+}
+
+impl Past {
+    fn take(&mut self) -> Option<String> {
+        let rest = self
+            .text
+            .get(self.given..)
+            .filter(|rest| !rest.is_empty())?;
+        let end = rest.floor_char_boundary(PAST_PIECE);
+        let piece = rest.get(..end)?.to_owned();
+        self.given += end;
+        Some(piece)
+    }
+}
+
+/// How much of an output of the past a viewer is given at once.
+const PAST_PIECE: usize = 64 * 1024;
 
 impl Default for TerminalOutput {
     fn default() -> Self {
@@ -82,6 +107,19 @@ impl TerminalOutput {
         Self::with(kept, Some(Mutex::new(SpillFile::new(path))))
     }
 
+    /// Makes this the output of a command of the past, of which `kept` is what was kept: a viewer gets this text and the end.
+    /// Only for an output that nothing was pushed to.
+    pub fn recall(&self, kept: String) {
+        let mut state = self.state();
+        state.kept.finish();
+        state.past = Some(Past {
+            text: kept,
+            given: 0,
+        });
+        drop(state);
+        self.tell();
+    }
+
     fn with(kept: KeptOutput, spill: Option<Mutex<SpillFile>>) -> Self {
         let begun = Instant::now();
         Self {
@@ -91,6 +129,7 @@ impl TerminalOutput {
                     kept,
                     live: LiveCursor::new(),
                     last_push: begun,
+                    past: None,
                 }),
                 spill,
                 changed: Notify::new(),
@@ -107,6 +146,7 @@ impl TerminalOutput {
                 kept,
                 live,
                 last_push,
+                past: _,
             } = &mut *state;
             if kept.is_finished() {
                 return;
@@ -142,7 +182,12 @@ impl TerminalOutput {
         loop {
             let ready_at = {
                 let mut state = self.state();
-                let State { kept, live, .. } = &mut *state;
+                let State {
+                    kept, live, past, ..
+                } = &mut *state;
+                if let Some(past) = past {
+                    return past.take();
+                }
                 if let Some(text) = live.take(kept, self.shared.begun.elapsed()) {
                     return Some(text);
                 }
@@ -164,12 +209,20 @@ impl TerminalOutput {
 
     /// What is kept, as the text that a person finally reads.
     pub fn plain_text(&self) -> String {
-        self.state().kept.plain_text()
+        let state = self.state();
+        match &state.past {
+            Some(past) => plain_text(&past.text),
+            None => state.kept.plain_text(),
+        }
     }
 
     /// What is kept, escape sequences included: the beginning, a marker where something was left out, the end.
     pub fn kept_text(&self) -> String {
-        self.state().kept.text()
+        let state = self.state();
+        match &state.past {
+            Some(past) => past.text.clone(),
+            None => state.kept.text(),
+        }
     }
 
     /// What came after the place `offset`, for whoever looks now and then: begin with 0 and go on with `next`. A marker line stands
@@ -223,6 +276,19 @@ impl TerminalOutput {
     pub fn spilled_in(&self) -> Option<PathBuf> {
         let spill = lock(self.shared.spill.as_ref()?);
         spill.is_made().then(|| spill.path().to_owned())
+    }
+
+    /// Removes the spill file of an output that is over, once what it holds is kept elsewhere and nobody was told of it.
+    pub fn forget_spill(&self) {
+        if let Some(path) = self.spilled_in().filter(|_| self.is_finished()) {
+            if let Err(error) = std::fs::remove_file(&path) {
+                tracing::warn!(path = %path.display(), %error, "a spill file that is no longer needed stays");
+            }
+            // The folder of a session without other files goes as well.
+            if let Some(folder) = path.parent() {
+                let _ = std::fs::remove_dir(folder);
+            }
+        }
     }
 
     /// Why the spill file holds less than it should, in words for a person.

@@ -41,7 +41,7 @@ const LONGEST_LIMIT: Duration = Duration::from_hours(1);
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
 /// How much of the output a model reads.
-const MODEL_TEXT: usize = 32 * 1024;
+pub(crate) const MODEL_TEXT: usize = 32 * 1024;
 
 /// Runs commands under a supervisor.
 #[derive(Debug)]
@@ -340,7 +340,6 @@ async fn start(
         BackgroundEnd {
             exit: result.exit.clone(),
             presentation: result.presentation(&known.output),
-            output_ref: output_ref(&known.output),
         }
     };
     Ok(ToolOutcome {
@@ -356,16 +355,8 @@ async fn start(
             notice: None,
             goes_on: true,
         },
-        output_ref: None,
         goes_on: Some(GoesOn { end: end.boxed() }),
     })
-}
-
-/// The file that holds the whole output, as the log names it.
-fn output_ref(output: &TerminalOutput) -> Option<String> {
-    output
-        .spilled_in()
-        .map(|file| file.to_string_lossy().into_owned())
 }
 
 /// A command that could not be started says why where its output would be, as a shell does.
@@ -391,7 +382,6 @@ pub fn not_run(reason: &str) -> ToolOutcome {
             notice: None,
             goes_on: false,
         },
-        output_ref: None,
         goes_on: None,
     }
 }
@@ -511,7 +501,6 @@ fn finished(
         is_error: !closing.succeeded(),
         exit: Some(closing.exit.clone()),
         presentation,
-        output_ref: output_ref(&context.terminal),
         goes_on: None,
     }
 }

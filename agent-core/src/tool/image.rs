@@ -28,7 +28,7 @@ async fn printed(output: &TerminalOutput, through_terminal: bool) -> Option<Imag
     let bytes = printed_bytes(read(&file).await?, through_terminal);
     let kind = Kind::of(&bytes).filter(|kind| kind.is_whole(&bytes))?;
     (bytes.len() <= LARGEST).then(|| Image {
-        mime_type: kind.mime_type(),
+        mime_type: kind.mime_type().into(),
         bytes,
     })
 }
@@ -55,7 +55,7 @@ pub async fn with_picture(
 
 /// What a model reads in place of bytes that are no text; `None` for a picture that is text.
 fn in_words(image: &Image) -> Option<String> {
-    let name = match image.mime_type {
+    let name = match image.mime_type.as_ref() {
         "image/png" => "PNG",
         "image/jpeg" => "JPEG",
         "image/gif" => "GIF",
@@ -281,7 +281,7 @@ mod tests {
             assert_eq!(
                 image,
                 Some(Image {
-                    mime_type: "image/png",
+                    mime_type: "image/png".into(),
                     bytes: picture.clone()
                 })
             );

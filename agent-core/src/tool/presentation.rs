@@ -1,5 +1,6 @@
 //! How calls and results are shown, in neutral words. Only a front (such as the ACP bridge) turns them into messages.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use crate::shell::exit::Exit;
 use crate::shell::terminal::TerminalOutput;
 
 /// What sort of thing a call does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ToolCallKind {
     /// Runs a command.
     Execute,
@@ -56,11 +58,12 @@ impl CallPresentation {
 }
 
 /// A place in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// Absolute.
     pub path: PathBuf,
     /// From 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
 }
 
@@ -146,7 +149,7 @@ pub enum ResultBody {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Such as `image/png`.
-    pub mime_type: &'static str,
+    pub mime_type: Cow<'static, str>,
     /// The file's own bytes.
     pub bytes: Vec<u8>,
 }

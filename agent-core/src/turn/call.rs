@@ -13,8 +13,10 @@ use super::{Break, append, background, save_unless_cancelled};
 use crate::model::{Model, ToolArgs};
 use crate::session::event::{Decision, EventKind};
 use crate::session::live::Inner;
+use crate::session::shown::ShownResult;
 use crate::session::update::{PermissionRequest, Update};
 use crate::shell::terminal::TerminalOutput;
+use crate::store::Blob;
 use crate::tool::presentation::{CallPresentation, ResultPresentation};
 use crate::tool::{Tool, ToolContext, ToolOutcome, bash, exit_marker};
 
@@ -22,23 +24,26 @@ use crate::tool::{Tool, ToolContext, ToolOutcome, bash, exit_marker};
 pub(super) async fn run_all(
     session: &Arc<Inner>,
     model: &dyn Model,
-    calls: &[Call],
+    calls: Vec<Call>,
     cancel: &CancellationToken,
 ) -> Result<(), Break> {
-    let presented: Vec<CallPresentation> =
-        calls.iter().map(|call| present(session, call)).collect();
-    for (call, presentation) in calls.iter().zip(&presented) {
+    for call in &calls {
         session.updates.send(Update::Call {
             call_id: call.id.clone(),
-            presentation: Box::new(presentation.clone()),
+            presentation: Box::new(call.presentation.clone()),
         });
     }
-    for (call, presentation) in calls.iter().zip(presented) {
+    for call in calls {
         if cancel.is_cancelled() {
             return Err(Break::Cancelled);
         }
-        let outcome = answer(session, model, call, presentation, cancel).await?;
-        finish(session, call, outcome, cancel).await?;
+        let terminal = call.presentation.terminal.as_ref();
+        let terminal = terminal.map_or_else(
+            || session.terminal(&call.id),
+            |terminal| terminal.output.clone(),
+        );
+        let outcome = answer(session, model, &call, &terminal, cancel).await?;
+        finish(session, &call, &terminal, outcome, cancel).await?;
     }
     if cancel.is_cancelled() {
         Err(Break::Cancelled)
@@ -48,29 +53,34 @@ pub(super) async fn run_all(
 }
 
 /// How a call is shown; the plain looks when its presenter fails.
-fn present(session: &Inner, call: &Call) -> CallPresentation {
-    let arguments = match &call.args {
+pub(super) fn present(
+    session: &Inner,
+    call_id: &str,
+    name: &str,
+    args: &ToolArgs,
+) -> CallPresentation {
+    let arguments = match args {
         ToolArgs::Json(value) => value.clone(),
         ToolArgs::Malformed(text) => Value::String(text.clone()),
     };
-    let Some(tool) = session.toolbox.find(&call.name) else {
-        return CallPresentation::plain(&call.name, arguments);
+    let Some(tool) = session.toolbox.find(name) else {
+        return CallPresentation::plain(name, arguments);
     };
     let presented = catch_unwind(AssertUnwindSafe(|| {
         tool.present(&arguments, &session.place)
     }));
     let presented = presented.map(|mut presentation| {
         if let Some(terminal) = &mut presentation.terminal {
-            terminal.output = session.terminal(&call.id);
+            terminal.output = session.terminal(call_id);
         }
         presentation
     });
     presented.unwrap_or_else(|_| {
         tracing::error!(
-            tool = call.name,
+            tool = name,
             "the presenter of a tool panicked; its call is shown plainly"
         );
-        CallPresentation::plain(&call.name, arguments)
+        CallPresentation::plain(name, arguments)
     })
 }
 
@@ -79,7 +89,7 @@ async fn answer(
     session: &Inner,
     model: &dyn Model,
     call: &Call,
-    presentation: CallPresentation,
+    terminal: &TerminalOutput,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, Break> {
     let args = match &call.args {
@@ -96,7 +106,7 @@ async fn answer(
     let mut permitted = !model.asks_permission();
     let asks_anyway = tool.asks_anyway(args, &session.place);
     if asks_anyway || (!permitted && tool.needs_permission(args, &session.place)) {
-        let decision = ask(session, call, &presentation, cancel).await;
+        let decision = ask(session, call, cancel).await;
         append(
             session,
             [EventKind::PermissionDecision {
@@ -115,10 +125,7 @@ async fn answer(
     session.updates.send(Update::CallStarted {
         call_id: call.id.clone(),
     });
-    let terminal = presentation
-        .terminal
-        .map_or_else(|| session.terminal(&call.id), |terminal| terminal.output);
-    Ok(run(
+    let running = run(
         session,
         tool.as_ref(),
         call,
@@ -126,21 +133,16 @@ async fn answer(
         permitted,
         terminal,
         cancel,
-    )
-    .await)
+    );
+    Ok(running.await)
 }
 
 /// Puts the question and waits for as long as it takes; a cancel withdraws it.
-async fn ask(
-    session: &Inner,
-    call: &Call,
-    presentation: &CallPresentation,
-    cancel: &CancellationToken,
-) -> Decision {
+async fn ask(session: &Inner, call: &Call, cancel: &CancellationToken) -> Decision {
     let (answer, answered) = oneshot::channel();
     session.updates.send(Update::Permission(PermissionRequest {
         call_id: call.id.clone(),
-        presentation: Box::new(presentation.clone()),
+        presentation: Box::new(call.presentation.clone()),
         answer,
     }));
     tokio::select! {
@@ -157,7 +159,7 @@ async fn run(
     call: &Call,
     args: &Value,
     permitted: bool,
-    terminal: TerminalOutput,
+    terminal: &TerminalOutput,
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     let context = ToolContext {
@@ -186,6 +188,7 @@ async fn run(
 async fn finish(
     session: &Arc<Inner>,
     call: &Call,
+    terminal: &TerminalOutput,
     outcome: ToolOutcome,
     cancel: &CancellationToken,
 ) -> Result<(), Break> {
@@ -194,27 +197,49 @@ async fn finish(
         content,
         is_error,
         exit,
-        output_ref,
         presentation,
         goes_on,
     } = outcome;
     let call_id = call.id.clone();
     // From now on its output is taken in; its end is told after that of the call.
-    let told = goes_on.map(|goes_on| background::watch(session, &call_id, goes_on));
+    let told = goes_on.map(|goes_on| background::watch(session, &call_id, terminal, goes_on));
+    let printed = exit.is_some().then(|| printed(terminal)).flatten();
+    let (shown, picture) = ShownResult::of(
+        &presentation,
+        printed.as_ref().map(|(_, words)| words.as_str()),
+    );
+    // Neither a marker nor the model has reason to name the file.
+    let said_all = printed
+        .as_ref()
+        .is_some_and(|(output, words)| output.bytes().len().max(words.len()) <= bash::MODEL_TEXT);
+    let output = printed.map(|(output, _)| output);
     let exit = exit.map(|exit| EventKind::TerminalExit {
         call_id: call_id.clone(),
         exit,
         circumstances: presentation.circumstances,
-        output_ref: output_ref.clone(),
+        output_ref: output.as_ref().map(|output| output.id().to_string()),
     });
     let result = EventKind::ToolResult {
         call_id: call_id.clone(),
         content,
         is_error,
-        output_ref,
+        output_ref: None,
+        shown: Some(Box::new(shown)),
     };
-    append(session, exit.into_iter().chain([result])).await;
+    {
+        let mut log = session.log.lock().await;
+        [output, picture]
+            .into_iter()
+            .flatten()
+            .for_each(|blob| log.keep(blob));
+        for kind in exit.into_iter().chain([result]) {
+            log.append(kind, (session.clock)());
+        }
+    }
     let saved = save_unless_cancelled(session, cancel).await;
+    if saved.is_ok() && said_all {
+        terminal.forget_spill();
+    }
     session.updates.send(Update::CallEnded {
         call_id,
         presentation: Box::new(presentation),
@@ -224,6 +249,12 @@ async fn finish(
         let _ = told.send(());
     }
     saved
+}
+
+/// What a command has printed, as kept for its card and as plain text; none where it printed nothing.
+fn printed(terminal: &TerminalOutput) -> Option<(Blob, String)> {
+    let kept = terminal.kept_text();
+    (!kept.is_empty()).then(|| (Blob::new(kept.into_bytes()), terminal.plain_text()))
 }
 
 fn malformed(tool: &str, text: &str) -> ToolOutcome {
@@ -244,7 +275,6 @@ fn refused(tool: &str) -> ToolOutcome {
         is_error: true,
         exit: None,
         presentation: ResultPresentation::failed(REFUSED),
-        output_ref: None,
         goes_on: None,
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Break, answer, append, call, instructions, save_unless_cancelled, transcript};
+use super::{Break, answer, append, call, instructions, save_unless_cancelled};
 use crate::model::{AssistantBlock, Model, ModelRequest, StopReason, ToolArgs};
 use crate::session::event::{EventKind, TurnEndReason};
 use crate::session::live::Inner;
+use crate::session::shown::ShownCall;
+use crate::tool::presentation::CallPresentation;
 
 /// What a step came to.
 #[derive(Debug)]
@@ -19,11 +21,12 @@ pub(super) struct StepOutcome {
 }
 
 /// A call under the id that the session and its clients know it by.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) args: ToolArgs,
+    pub(super) presentation: CallPresentation,
 }
 
 pub(super) async fn run(
@@ -32,13 +35,13 @@ pub(super) async fn run(
     cancel: &CancellationToken,
 ) -> Result<StepOutcome, Break> {
     append(session, [EventKind::StepStart]).await;
-    let request = {
-        let log = session.log.lock().await;
-        ModelRequest {
-            system: instructions::system_prompt(&session.place),
-            messages: transcript::messages(log.events()),
-            tools: session.toolbox.schemas(),
-        }
+    let request = ModelRequest {
+        system: instructions::system_prompt(&session.place),
+        messages: {
+            let store = session.store.get().await?;
+            session.log.lock().await.messages(store.as_ref()).await?
+        },
+        tools: session.toolbox.schemas(),
     };
     let answer = answer::receive(session, model, request, cancel).await?;
     let hit_token_limit = answer.stop == StopReason::MaxTokens;
@@ -52,13 +55,14 @@ pub(super) async fn run(
     let calls = record(session, answer.blocks, answer.usage).await;
     // Durable before any command starts: after a crash it is known what may have run.
     save_unless_cancelled(session, cancel).await?;
-    call::run_all(session, model, &calls, cancel).await?;
+    let called = !calls.is_empty();
+    call::run_all(session, model, calls, cancel).await?;
     append(session, [EventKind::StepEnd]).await;
     save_unless_cancelled(session, cancel).await?;
 
     let ends_turn = match answer.stop {
         StopReason::Refusal => Some(TurnEndReason::Refusal),
-        _ if calls.is_empty() => Some(TurnEndReason::Completed),
+        _ if !called => Some(TurnEndReason::Completed),
         _ => None,
     };
     Ok(StepOutcome {
@@ -74,12 +78,7 @@ async fn record(
     usage: Option<crate::model::Usage>,
 ) -> Vec<Call> {
     let mut log = session.log.lock().await;
-    let known = log
-        .events()
-        .iter()
-        .filter(|event| matches!(event.what.known(), Some(EventKind::ToolCall { .. })))
-        .count();
-    let mut calls = Vec::new();
+    let mut calls: Vec<Call> = Vec::new();
     let mut events = Vec::new();
     for block in &blocks {
         if let AssistantBlock::ToolCall {
@@ -88,17 +87,20 @@ async fn record(
             args,
         } = block
         {
-            let call_id = format!("call-{}", known + calls.len() + 1);
+            let call_id = log.standing().call_id(calls.len() as u64);
+            let presentation = call::present(session, &call_id, name, args);
             events.push(EventKind::ToolCall {
                 call_id: call_id.clone(),
                 provider_id: provider_id.clone(),
                 name: name.clone(),
                 args: args.clone(),
+                shown: Some(Box::new(ShownCall::of(&presentation))),
             });
             calls.push(Call {
                 id: call_id,
                 name: name.clone(),
                 args: args.clone(),
+                presentation,
             });
         }
     }

@@ -4,26 +4,56 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{AssistantBlock, Message, ToolArgs, ToolResultMessage};
 use crate::session::event::{Event, EventKind, TurnEndReason};
+use crate::session::standing::MODEL;
 use crate::shell::exit::Exit;
 use crate::tool::presentation::Circumstances;
 
-/// The messages that a log stands for: roles alternate as providers demand, each call is followed by its result.
-pub fn messages(events: &[Event]) -> Vec<Message> {
-    let mut messages = Vec::new();
-    let mut provider_ids: HashMap<&str, &str> = HashMap::new();
-    let mut background = Background::default();
-    for kind in events.iter().filter_map(|event| event.what.known()) {
+/// The messages that a log stands for, event by event: roles alternate as providers demand, each call is followed by its
+/// result, and reasoning goes back to the model that wrote it alone.
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    messages: Vec<Message>,
+    provider_ids: HashMap<String, String>,
+    background: Background,
+    /// The model that answers.
+    model: String,
+}
+
+impl Transcript {
+    /// Of a session that began with this model.
+    pub fn new(model: &str) -> Self {
+        Self {
+            messages: Vec::new(),
+            provider_ids: HashMap::new(),
+            background: Background::default(),
+            model: model.to_owned(),
+        }
+    }
+
+    /// What a model is asked to continue.
+    pub fn messages(&self) -> Vec<Message> {
+        let mut messages = self.messages.clone();
+        self.background.clone().tell(&mut messages);
+        messages
+    }
+
+    /// Takes in the next event.
+    pub fn note(&mut self, event: &Event) {
+        let Some(kind) = event.what.known() else {
+            return;
+        };
+        let messages = &mut self.messages;
         match kind {
             EventKind::UserMessage { text } | EventKind::Injected { text } => {
-                background.tell(&mut messages);
-                push_user(&mut messages, text);
+                self.background.tell(messages);
+                push_user(messages, text);
             }
             EventKind::Compaction { summary } => {
                 messages.clear();
-                push_user(&mut messages, summary);
+                push_user(messages, summary);
             }
             EventKind::AssistantMessage { blocks } if !blocks.is_empty() => {
-                background.tell(&mut messages);
+                self.background.tell(messages);
                 match messages.last_mut() {
                     Some(Message::Assistant { blocks: before }) => before.extend_from_slice(blocks),
                     _ => messages.push(Message::Assistant {
@@ -37,27 +67,28 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
                 args,
                 ..
             } => {
-                provider_ids.insert(call_id, provider_id);
-                background.called(call_id, args);
+                self.provider_ids
+                    .insert(call_id.clone(), provider_id.clone());
+                self.background.called(call_id, args);
             }
             EventKind::TerminalExit {
                 call_id,
                 exit,
                 circumstances,
                 ..
-            } => background.ended(call_id, exit, *circumstances),
+            } => self.background.ended(call_id, exit, *circumstances),
             EventKind::ToolResult {
                 call_id,
                 content,
                 is_error,
                 ..
             } => {
-                let Some(provider_id) = provider_ids.get(call_id.as_str()) else {
-                    continue;
+                let Some(provider_id) = self.provider_ids.get(call_id) else {
+                    return;
                 };
-                background.answered(call_id);
+                self.background.answered(call_id);
                 let result = ToolResultMessage {
-                    provider_id: (*provider_id).to_owned(),
+                    provider_id: provider_id.clone(),
                     content: content.clone(),
                     is_error: *is_error,
                 };
@@ -68,40 +99,65 @@ pub fn messages(events: &[Event]) -> Vec<Message> {
                     }),
                 }
             }
-            EventKind::TurnEnd { reason } => close_turn(&mut messages, *reason),
+            EventKind::TurnEnd { reason } => close_turn(messages, *reason),
+            EventKind::Config { option, value } if option == MODEL => {
+                if let Some(model) = value.as_str()
+                    && *model != self.model
+                {
+                    model.clone_into(&mut self.model);
+                    forget_reasoning(messages);
+                }
+            }
             _ => {}
         }
     }
-    background.tell(&mut messages);
-    messages
+}
+
+/// Another model answers from here on: what the one before thought is its own, and signed for it alone.
+fn forget_reasoning(messages: &mut [Message]) {
+    for message in messages {
+        if let Message::Assistant { blocks } = message {
+            blocks.retain(|block| !matches!(block, AssistantBlock::Reasoning { .. }));
+            if blocks.is_empty() {
+                // Roles have to alternate.
+                blocks.push(AssistantBlock::Text {
+                    text: "(No words.)".to_owned(),
+                });
+            }
+        }
+    }
 }
 
 /// Commands whose end comes after their call's result: the model learns of it at its next step.
-#[derive(Default)]
-struct Background<'a> {
-    lines: HashMap<&'a str, &'a str>,
-    answered: HashSet<&'a str>,
+#[derive(Debug, Clone, Default)]
+struct Background {
+    /// Lines of calls, of those that may still end.
+    lines: HashMap<String, String>,
+    answered: HashSet<String>,
     untold: Vec<String>,
 }
 
-impl<'a> Background<'a> {
-    fn called(&mut self, call_id: &'a str, args: &'a ToolArgs) {
+impl Background {
+    fn called(&mut self, call_id: &str, args: &ToolArgs) {
         if let ToolArgs::Json(args) = args
             && let Some(line) = args.get("command").and_then(serde_json::Value::as_str)
         {
-            self.lines.insert(call_id, line);
+            self.lines.insert(call_id.to_owned(), line.to_owned());
         }
     }
 
-    fn answered(&mut self, call_id: &'a str) {
-        self.answered.insert(call_id);
+    fn answered(&mut self, call_id: &str) {
+        // One that has ended already is told by its result.
+        if self.lines.contains_key(call_id) {
+            self.answered.insert(call_id.to_owned());
+        }
     }
 
     fn ended(&mut self, call_id: &str, exit: &Exit, circumstances: Circumstances) {
-        if !self.answered.contains(call_id) {
+        let line = self.lines.remove(call_id).unwrap_or_default();
+        if !self.answered.remove(call_id) {
             return;
         }
-        let line = self.lines.get(call_id).copied().unwrap_or_default();
         let stopped = if circumstances.stopped {
             "stopped, "
         } else {
@@ -176,16 +232,15 @@ mod tests {
     use serde_json::json;
 
     fn derive(kinds: Vec<EventKind>) -> Vec<Message> {
-        let events: Vec<Event> = kinds
-            .into_iter()
-            .enumerate()
-            .map(|(seq, kind)| Event {
-                seq: seq as u64,
+        let mut transcript = Transcript::new("offline");
+        for kind in kinds {
+            transcript.note(&Event {
+                seq: 0,
                 at: 0,
                 what: Entry::Known(kind),
-            })
-            .collect();
-        messages(&events)
+            });
+        }
+        transcript.messages()
     }
 
     fn user(text: &str) -> EventKind {
@@ -219,12 +274,14 @@ mod tests {
                 provider_id: "x".into(),
                 name: "bash".into(),
                 args,
+                shown: None,
             },
             EventKind::ToolResult {
                 call_id: "call-1".into(),
                 content: "[exit 0]".into(),
                 is_error: false,
                 output_ref: None,
+                shown: None,
             },
         ];
         assert_eq!(
@@ -282,6 +339,7 @@ mod tests {
             provider_id: "x".into(),
             name: "bash".into(),
             args: ToolArgs::Json(json!({})),
+            shown: None,
         };
         let blocks = vec![AssistantBlock::ToolCall {
             provider_id: "x".into(),
@@ -293,6 +351,7 @@ mod tests {
             content: "[exit 0]".into(),
             is_error: false,
             output_ref: None,
+            shown: None,
         };
         let log = vec![
             user("go"),
@@ -323,12 +382,14 @@ mod tests {
             provider_id: id.into(),
             name: "bash".into(),
             args: ToolArgs::Json(json!({"command": "serve"})),
+            shown: None,
         };
         let result = |id: &str| EventKind::ToolResult {
             call_id: id.into(),
             content: "[running]".into(),
             is_error: false,
             output_ref: None,
+            shown: None,
         };
         let exit = |id: &str| EventKind::TerminalExit {
             call_id: id.into(),

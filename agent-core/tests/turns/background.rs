@@ -74,7 +74,7 @@ fn tool(id: &str, name: &str, args: &Value) -> Answer {
 
 /// The contents of the results, in order.
 async fn results(stage: &Stage) -> Vec<String> {
-    let events = stage.session().events().await;
+    let events = stage.session().events().await.unwrap();
     assert_balanced(&events);
     events
         .iter()
@@ -86,7 +86,7 @@ async fn results(stage: &Stage) -> Vec<String> {
 }
 
 async fn exits(stage: &Stage) -> Vec<(String, Exit)> {
-    let events = stage.session().events().await;
+    let events = stage.session().events().await.unwrap();
     events
         .iter()
         .filter_map(|event| match event.what.known()? {

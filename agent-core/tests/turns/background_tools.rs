@@ -31,7 +31,7 @@ async fn results(calls: &[(&str, Value)]) -> Vec<String> {
     assert_eq!(stage.turn("go").await, (TurnEndReason::Completed, None));
     let session = stage.session();
     session.close().await;
-    let events = session.events().await;
+    let events = session.events().await.unwrap();
     assert_balanced(&events);
     let results = events.iter().filter_map(|event| match event.what.known()? {
         EventKind::ToolResult { content, .. } => Some(content.clone()),

@@ -26,7 +26,7 @@ fn write_program(file: &Path, lines: &str) {
 /// The result of the last command.
 async fn told(stage: &Stage, prompt: &str) -> String {
     assert_eq!(stage.turn(prompt).await, (TurnEndReason::Completed, None));
-    let events = stage.session().events().await;
+    let events = stage.session().events().await.unwrap();
     let mut results = events.iter().filter_map(|event| match event.what.known()? {
         EventKind::ToolResult { content, .. } => Some(content.clone()),
         _ => None,

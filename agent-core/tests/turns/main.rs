@@ -164,12 +164,13 @@ async fn a_turn_is_a_balanced_story_and_the_store_has_all_of_it() {
         stage.turn("$ echo hi").await,
         (TurnEndReason::Completed, None)
     );
-    let events = stage.session().events().await;
+    let events = stage.session().events().await.unwrap();
     assert_eq!(
         shape(&events),
         [
             "turn/start",
             "user/message",
+            "title",
             "step/start",
             "assistant/message",
             "tool/call",
@@ -209,16 +210,18 @@ async fn a_cancel_in_mid_answer_keeps_what_was_said_and_the_next_turn_is_accepte
     assert_eq!(session.begin_turn().unwrap_err(), PromptError::Busy);
     let turn = tokio::spawn(slot.run("go".into()));
     let updates = &mut stage.opened.as_mut().unwrap().updates;
+    assert!(matches!(updates.next().await, Update::Title(title) if title == "go"));
     assert!(matches!(updates.next().await, Update::Text(text) if text == "So far"));
     session.cancel();
     assert_eq!(turn.await.unwrap().end.reason, TurnEndReason::Cancelled);
-    let events = session.events().await;
+    let events = session.events().await.unwrap();
     assert_balanced(&events);
     assert_eq!(
         shape(&events),
         [
             "turn/start",
             "user/message",
+            "title",
             "step/start",
             "assistant/message",
             "step/end",
@@ -227,7 +230,7 @@ async fn a_cancel_in_mid_answer_keeps_what_was_said_and_the_next_turn_is_accepte
     );
 
     assert_eq!(stage.turn("go on").await, (TurnEndReason::Completed, None));
-    assert_balanced(&session.events().await);
+    assert_balanced(&session.events().await.unwrap());
 }
 
 #[tokio::test]
@@ -246,7 +249,7 @@ async fn a_cancel_in_mid_command_answers_the_calls_that_never_ran() {
     }
     session.cancel();
     assert_eq!(turn.await.unwrap().end.reason, TurnEndReason::Cancelled);
-    let events = session.events().await;
+    let events = session.events().await.unwrap();
     assert_balanced(&events);
     let results = shape(&events)
         .iter()
@@ -267,7 +270,7 @@ async fn arguments_that_are_cut_or_garbled_are_never_run() {
     let stage = Stage::with_model(&server, Some(Arc::new(MemoryStore::default())));
     assert_eq!(stage.turn("go").await, (TurnEndReason::Completed, None));
     assert!(!stage.folder.path().join("work/ran").exists());
-    let events = stage.session().events().await;
+    let events = stage.session().events().await.unwrap();
     assert_balanced(&events);
     let results: Vec<String> = events
         .iter()
@@ -297,7 +300,7 @@ async fn the_limit_of_steps_ends_a_turn_that_would_go_on_for_ever() {
     let server = ModelServer::start(script).unwrap();
     let stage = Stage::with_model(&server, Some(Arc::new(MemoryStore::default())));
     assert_eq!(stage.turn("go").await, (TurnEndReason::MaxSteps, None));
-    assert_balanced(&stage.session().events().await);
+    assert_balanced(&stage.session().events().await.unwrap());
 }
 
 #[tokio::test]
@@ -314,7 +317,7 @@ async fn a_provider_that_refuses_fails_the_turn_in_words_and_the_session_stays()
         stage.turn("hi again").await,
         (TurnEndReason::Completed, None)
     );
-    assert_balanced(&stage.session().events().await);
+    assert_balanced(&stage.session().events().await.unwrap());
 }
 
 #[tokio::test]
@@ -331,7 +334,7 @@ async fn a_store_that_fails_fails_the_turn_by_name_and_is_tried_again() {
         "a command ran whose call was not on disk"
     );
     let session = stage.session();
-    assert_balanced(&session.events().await);
+    assert_balanced(&session.events().await.unwrap());
     assert!(!store.has(session.id()).await.unwrap());
 
     assert_eq!(
@@ -339,7 +342,7 @@ async fn a_store_that_fails_fails_the_turn_by_name_and_is_tried_again() {
         (TurnEndReason::Completed, None)
     );
     let stored = stored(store.as_ref(), session.id()).await;
-    assert_eq!(stored, session.events().await);
+    assert_eq!(stored, session.events().await.unwrap());
     assert_balanced(&stored);
 }
 
@@ -361,7 +364,7 @@ async fn a_viewer_that_is_gone_changes_neither_turn_nor_log() {
         .end;
     assert_eq!(end.reason, TurnEndReason::Completed);
     session.shown().await;
-    assert_balanced(&session.events().await);
+    assert_balanced(&session.events().await.unwrap());
     drop(registration);
 }
 

@@ -34,7 +34,7 @@ async fn turn(
             }
         }
     }
-    let events = session.events().await;
+    let events = session.events().await.unwrap();
     assert_balanced(&events);
     let results = events.iter().filter_map(|event| match event.what.known()? {
         EventKind::ToolResult {
