@@ -2,6 +2,8 @@
 
 mod stored;
 
+pub use stored::Loading;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,21 +1,24 @@
 //! Sessions that exist already: loading, copying and deleting them.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::{Agent, FrontAbilities, OpenError, Opened, check_folders};
 use crate::config::Config;
-use crate::session::event::EventKind;
-use crate::session::log::{PAGE, SessionLog};
+use crate::session::event::{Event, EventKind};
+use crate::session::history::History;
+use crate::session::log::SessionLog;
 use crate::session::repair::{Repair, read_remains, repair};
 use crate::session::standing::{self, Standing};
+use crate::session::update::Update;
 use crate::session::{SessionHeader, SessionId};
-use crate::store::{SessionStore, StoreError};
+use crate::store::{SessionStore, SessionWriter, StoreError};
 
 impl Agent {
-    /// Opens a stored session, to go on with it in this folder. Nobody else writes to it from here on. What a crash left open
-    /// is closed, durably, before this returns; loading twice, or dying in between, comes to the same log.
+    /// Opens a stored session, to go on with it in this folder, without telling its past. As [`begin_load`](Self::begin_load).
     pub async fn load_session(
         &self,
         id: &SessionId,
@@ -23,27 +26,42 @@ impl Agent {
         additional_directories: &[PathBuf],
         front: FrontAbilities,
     ) -> Result<Opened, OpenError> {
+        let loading = self.begin_load(id, cwd, additional_directories, front);
+        loading.await?.finish().await
+    }
+
+    /// Begins to open a stored session, to go on with it in this folder. Nobody else writes to it from here on. What a crash left
+    /// open is closed, durably, when its log was read; loading twice, or dying in between, comes to the same log.
+    pub async fn begin_load(
+        &self,
+        id: &SessionId,
+        cwd: &Path,
+        additional_directories: &[PathBuf],
+        front: FrontAbilities,
+    ) -> Result<Loading, OpenError> {
         check_folders(cwd, additional_directories)?;
         let config = Config::load(&self.inner.surroundings)?;
         let store = self.inner.store.get().await?;
         let missing = || StoreError::Missing { id: id.clone() };
         // Asked first: a writer may be had of what does not exist.
-        let summary = store.summary(id).await?.ok_or_else(missing)?;
+        store.summary(id).await?.ok_or_else(missing)?;
         let writer = store.writer(id).await?;
-        let standing = read_standing(store.as_ref(), &summary.header).await?;
-        let Repair { events, blobs } = self.repair_of(id, &standing).await?;
-        let moved = moved(&standing, cwd, additional_directories);
-        let mut log = SessionLog::stored(summary.header, standing, writer);
-        let now = (self.inner.clock)();
-        for blob in blobs {
-            log.keep(blob);
-        }
-        for event in events.into_iter().chain(moved) {
-            log.append(event, now);
-        }
-        log.save(store.as_ref()).await?;
-        tracing::debug!(session = %id, "a stored session opens");
-        Ok(self.open(log, config, front))
+        // Again: its last writer may have gone on until a moment ago.
+        let summary = store.summary(id).await?.ok_or_else(missing)?;
+        Ok(Loading {
+            history: History::new(Arc::clone(&store), id.clone(), u64::MAX),
+            agent: self.clone(),
+            store,
+            config,
+            front,
+            cwd: cwd.to_owned(),
+            additional_directories: additional_directories.to_vec(),
+            log: LoadedLog::Read(Box::new(ReadLog {
+                standing: Standing::new(&summary.header),
+                header: summary.header,
+                writer,
+            })),
+        })
     }
 
     /// Copies a stored session under a new name and opens the copy, which goes its own way in this folder.
@@ -94,46 +112,109 @@ impl Agent {
         removing.await.unwrap_or(Ok(()))?;
         Ok(deleted)
     }
+}
 
-    async fn repair_of(&self, id: &SessionId, standing: &Standing) -> Result<Repair, OpenError> {
-        let outputs = self.outputs(id);
+/// A stored session that is being opened: its past can be told while its log is read, once. Dropping it lets go of the session.
+#[derive(Debug)]
+pub struct Loading {
+    agent: Agent,
+    store: Arc<dyn SessionStore>,
+    config: Config,
+    front: FrontAbilities,
+    cwd: PathBuf,
+    additional_directories: Vec<PathBuf>,
+    history: History,
+    log: LoadedLog,
+}
+
+/// How far a log was read.
+#[derive(Debug)]
+enum LoadedLog {
+    /// Up to where it stands.
+    Read(Box<ReadLog>),
+    /// To its end, and it is closed.
+    Whole(Box<SessionLog>),
+    /// Something failed; there is nothing to go on with.
+    Lost,
+}
+
+#[derive(Debug)]
+struct ReadLog {
+    header: SessionHeader,
+    standing: Standing,
+    writer: Box<dyn SessionWriter>,
+}
+
+impl Loading {
+    /// The next update of the past; `None` when all of it was told, the closing of what a crash left open included.
+    pub async fn next(&mut self) -> Result<Option<Update>, OpenError> {
+        loop {
+            let next = match &mut self.log {
+                LoadedLog::Read(read) => {
+                    let note = |event: &Event| read.standing.note(event.what.known());
+                    self.history.next_noting(note).await?
+                }
+                _ => self.history.next().await?,
+            };
+            match (next, std::mem::replace(&mut self.log, LoadedLog::Lost)) {
+                (None, LoadedLog::Read(read)) => {
+                    let log = self.close(*read).await?;
+                    self.history.go_on_to(log.saved());
+                    self.log = LoadedLog::Whole(Box::new(log));
+                }
+                (next, log) => {
+                    self.log = log;
+                    return Ok(next);
+                }
+            }
+        }
+    }
+
+    /// The session, once its whole log was read. What of its past was not told yet is not told any more.
+    pub async fn finish(mut self) -> Result<Opened, OpenError> {
+        self.history.fall_silent();
+        while self.next().await?.is_some() {}
+        let LoadedLog::Whole(log) = self.log else {
+            // An error was answered before.
+            return Err(OpenError::Store(StoreError::Missing {
+                id: self.history.id().clone(),
+            }));
+        };
+        tracing::debug!(session = %log.header().id, "a stored session opens");
+        Ok(self.agent.open(*log, self.config, self.front))
+    }
+
+    /// Appends what the log owes, and where the session goes on.
+    async fn close(&self, read: ReadLog) -> Result<SessionLog, OpenError> {
+        let ReadLog {
+            header,
+            standing,
+            writer,
+        } = read;
+        let outputs = self.agent.outputs(&header.id);
         let reading = {
             let (standing, outputs) = (standing.clone(), outputs.clone());
             tokio::task::spawn_blocking(move || read_remains(&standing, &outputs))
         };
-        let remains = match reading.await {
-            Ok(Ok(remains)) => remains,
-            Ok(Err(error)) => {
-                return Err(OpenError::Remains {
-                    folder: outputs,
-                    reason: error.to_string(),
-                });
-            }
-            Err(error) => {
-                return Err(OpenError::Remains {
-                    folder: outputs,
-                    reason: error.to_string(),
-                });
-            }
-        };
-        Ok(repair(standing, &remains))
-    }
-}
-
-/// Folds a stored log, page by page.
-pub async fn read_standing(
-    store: &dyn SessionStore,
-    header: &SessionHeader,
-) -> Result<Standing, StoreError> {
-    let mut standing = Standing::new(header);
-    loop {
-        let page = store.read(&header.id, standing.events, PAGE).await?;
-        if page.is_empty() {
-            return Ok(standing);
+        let remains = reading
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+            .map_err(|error| OpenError::Remains {
+                folder: outputs,
+                reason: error.to_string(),
+            })?;
+        let Repair { events, blobs } = repair(&standing, &remains);
+        let moved = moved(&standing, &self.cwd, &self.additional_directories);
+        let mut log = SessionLog::stored(header, standing, writer);
+        let now = (self.agent.inner.clock)();
+        for blob in blobs {
+            log.keep(blob);
         }
-        for event in &page {
-            standing.note(event.what.known());
+        for event in events.into_iter().chain(moved) {
+            log.append(event, now);
         }
+        log.save(self.store.as_ref()).await?;
+        Ok(log)
     }
 }
 

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::model::{AssistantBlock, ToolArgs};
 use crate::session::SessionId;
-use crate::session::event::EventKind;
+use crate::session::event::{Entry, Event, EventKind};
 use crate::session::log::PAGE;
 use crate::session::shown::{ShownBody, ShownCall, ShownResult};
 use crate::session::update::Update;
 use crate::shell::exit::Exit;
 use crate::shell::terminal::TerminalOutput;
 use crate::store::{BlobId, SessionStore, StoreError};
-use crate::tool::exit_marker;
+use crate::tool::exit_marker::{self, ExitMarker};
 use crate::tool::presentation::{CallPresentation, Circumstances, ResultBody, ResultPresentation};
 
 /// The past of a session, update by update, as far as it was stored when it was asked for.
@@ -31,6 +31,8 @@ pub struct History {
     told: Told,
     /// What the events that were read have to tell.
     ready: VecDeque<Update>,
+    /// Nobody listens.
+    silent: bool,
 }
 
 impl History {
@@ -42,12 +44,36 @@ impl History {
             end,
             told: Told::default(),
             ready: VecDeque::new(),
+            silent: false,
         }
     }
 
     /// The next update; `None` when all was told. A call whose command still runs is told as far as its announcement, and its
     /// card is shown by who shows the live session.
     pub async fn next(&mut self) -> Result<Option<Update>, StoreError> {
+        self.next_noting(|_| {}).await
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// From here on nothing is told; events are still noted.
+    pub(crate) fn fall_silent(&mut self) {
+        self.silent = true;
+        self.ready.clear();
+    }
+
+    /// Goes on to a later end: events that have been stored since.
+    pub(crate) fn go_on_to(&mut self, end: u64) {
+        self.end = end;
+    }
+
+    /// As [`next`](Self::next), for whoever reads the same events on the way.
+    pub(crate) async fn next_noting(
+        &mut self,
+        mut note: impl FnMut(&Event),
+    ) -> Result<Option<Update>, StoreError> {
         loop {
             if let Some(update) = self.ready.pop_front() {
                 return Ok(Some(update));
@@ -58,19 +84,22 @@ impl History {
             let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
             let page = self.store.read(&self.id, self.next, PAGE.min(left)).await?;
             if page.is_empty() {
-                self.next = self.end;
+                // The end of the log, where that was not known.
+                self.end = self.next;
             }
             for event in page {
                 self.next = event.seq + 1;
-                if let Some(kind) = event.what.known() {
-                    let needs = shown_blobs(kind);
+                note(&event);
+                if let Entry::Known(kind) = event.what
+                    && !self.silent
+                {
                     let mut found = HashMap::new();
-                    for blob in needs {
+                    for blob in shown_blobs(&kind) {
                         if let Some(bytes) = self.store.blob(&self.id, &blob).await? {
                             found.insert(blob, bytes);
                         }
                     }
-                    self.told.note(kind.clone(), &mut found, &mut self.ready);
+                    self.told.note(kind, &mut found, &mut self.ready);
                 }
             }
         }
@@ -284,7 +313,8 @@ fn plain_result(
     is_error: bool,
     exit: Option<(Exit, Circumstances)>,
 ) -> ResultPresentation {
-    let words = exit_marker::parse(content).map_or(content, |(body, _)| body);
+    let (words, marker) = exit_marker::parse(content).unzip();
+    let words = words.unwrap_or(content);
     let (exit, circumstances) = exit.unzip();
     ResultPresentation {
         succeeded: !is_error,
@@ -293,6 +323,6 @@ fn plain_result(
         exit,
         image: None,
         notice: None,
-        goes_on: false,
+        goes_on: matches!(marker, Some(ExitMarker::Running { .. })),
     }
 }

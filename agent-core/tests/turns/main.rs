@@ -9,6 +9,7 @@
 mod background;
 mod background_tools;
 mod failing;
+mod loaded;
 mod login_path;
 mod sandboxed;
 
