@@ -38,6 +38,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// The `[shell]` table.
     pub shell: ShellConfig,
+    /// The `[sessions]` table.
+    pub sessions: SessionsConfig,
     /// Where the file is, or would be: for messages that tell people where to write something.
     pub file: PathBuf,
 }
@@ -47,6 +49,23 @@ pub struct Config {
 pub struct CardsConfig {
     /// How a command is shown whose meaning is certain, such as one that only reads a file.
     pub classified: Classified,
+}
+
+/// The `[sessions]` table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionsConfig {
+    /// Who gives a session its title.
+    pub titles: Titles,
+}
+
+/// Who gives a session its title.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Titles {
+    /// The first prompt, and after the first turn the model, where there is one.
+    #[default]
+    Model,
+    /// The first prompt alone.
+    Prompt,
 }
 
 /// The `[shell]` table.
@@ -223,6 +242,7 @@ impl Config {
             max_steps: DEFAULT_MAX_STEPS,
             providers: BTreeMap::new(),
             cards: CardsConfig::default(),
+            sessions: SessionsConfig::default(),
             sandbox: SandboxConfig::default(),
             shell: ShellConfig::default(),
             file,
@@ -242,6 +262,7 @@ impl Config {
         let mut config = Self::unconfigured(file);
         config.providers = settings.providers;
         config.cards = settings.cards;
+        config.sessions = settings.sessions;
         config.sandbox = settings.sandbox;
         config.shell = settings.shell;
         if let Some(max_steps) = settings.max_steps {

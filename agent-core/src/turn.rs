@@ -66,6 +66,8 @@ pub(crate) async fn run(
     cancel: &CancellationToken,
 ) -> TurnEnd {
     tracing::debug!(session = %session.id, "a turn begins");
+    let first = session.log.lock().await.standing().prompts == 0;
+    let asked = first.then(|| prompt.clone());
     let result = steps(session, prompt, cancel).await;
     let mut end = match result {
         Ok(reason) => TurnEnd {
@@ -102,6 +104,11 @@ pub(crate) async fn run(
         if !withdrawn {
             end = TurnEnd::failed(end.error.unwrap_or_else(|| error.to_string()));
         }
+    }
+    if let Some(prompt) = asked.filter(|_| end.reason == TurnEndReason::Completed)
+        && let Ok(model) = session.model().await
+    {
+        title::ask(session, model, &prompt);
     }
     end
 }
@@ -205,8 +212,7 @@ async fn append(session: &Inner, kinds: impl IntoIterator<Item = EventKind>) {
 
 /// Makes durable what was appended.
 async fn save(session: &Inner) -> Result<(), StoreError> {
-    let mut log = session.log.lock().await;
-    log.save(session.store.get().await?.as_ref()).await
+    session.save().await
 }
 
 /// Makes durable what was appended; a cancel does not wait for a store that is busy.

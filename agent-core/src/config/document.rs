@@ -9,8 +9,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    CardsConfig, Classified, Mistake, ProviderConfig, ProviderKind, ShellConfig, is_provider_name,
-    looks_like_a_secret, shown,
+    CardsConfig, Classified, Mistake, ProviderConfig, ProviderKind, SessionsConfig, ShellConfig,
+    Titles, is_provider_name, looks_like_a_secret, shown,
 };
 use crate::model::name;
 use crate::model::provider::endpoint;
@@ -27,18 +27,20 @@ pub(super) struct Settings {
     pub(super) cards: CardsConfig,
     pub(super) sandbox: SandboxConfig,
     pub(super) shell: ShellConfig,
+    pub(super) sessions: SessionsConfig,
 }
 
 /// A mistake and the line that it is on.
 type Located = (usize, Mistake);
 
-const TOP_KEYS: [&str; 6] = [
+const TOP_KEYS: [&str; 7] = [
     "model",
     "max_steps",
     "providers",
     "cards",
     "sandbox",
     "shell",
+    "sessions",
 ];
 const CARDS_KEYS: [&str; 1] = ["classified"];
 const PROVIDER_KEYS: [&str; 3] = ["base_url", "api_key_env", "kind"];
@@ -78,6 +80,7 @@ impl Document<'_> {
                 "cards" => settings.cards = self.cards(value)?,
                 "sandbox" => settings.sandbox = self.sandbox(value)?,
                 "shell" => settings.shell = self.shell(value)?,
+                "sessions" => settings.sessions = self.sessions(value)?,
                 other => return Err(self.unknown(&key.span(), other, "at the top", &TOP_KEYS)),
             }
         }
@@ -114,6 +117,29 @@ impl Document<'_> {
             }
         }
         Ok(cards)
+    }
+
+    fn sessions(&self, value: &Spanned<DeValue<'_>>) -> Result<SessionsConfig, Located> {
+        let mut sessions = SessionsConfig::default();
+        for (key, value) in self.table("sessions", "a table", value)? {
+            match key.get_ref().as_ref() {
+                "titles" => {
+                    sessions.titles = match value.get_ref().as_str() {
+                        Some("model") => Titles::Model,
+                        Some("prompt") => Titles::Prompt,
+                        _ => {
+                            let expected = "\"model\" or \"prompt\"";
+                            return Err(self.wrong_value("titles", expected, value));
+                        }
+                    }
+                }
+                other => {
+                    let place = "in [sessions]";
+                    return Err(self.unknown(&key.span(), other, place, &["titles"]));
+                }
+            }
+        }
+        Ok(sessions)
     }
 
     fn providers(

@@ -64,6 +64,9 @@ fn nothing_is_set_up() {
                 writable: Vec::new(),
                 engine: Engine::Landlock,
             },
+            sessions: SessionsConfig {
+                titles: Titles::Model,
+            },
             shell: ShellConfig {
                 spill_bytes: 67_108_864,
                 env: VariableRules {
@@ -77,9 +80,8 @@ fn nothing_is_set_up() {
     );
 }
 
-#[test]
-fn everything_is_set_up() {
-    let file = br#"
+/// A file with every table.
+const EVERYTHING: &str = r#"
         model = "local/qwen3/coder:30b" # a comment
         max_steps = 0x3e8
 
@@ -91,6 +93,9 @@ fn everything_is_set_up() {
         network = true
         writable = ["/srv/shared", "~/notes"]
         engine = "bubblewrap"
+
+        [sessions]
+        titles = "prompt"
 
         [shell]
         spill_bytes = 0x100000
@@ -111,6 +116,9 @@ fn everything_is_set_up() {
         kind = "anthropic"
         base_url = "https://glm.example"
     "#;
+
+#[test]
+fn everything_is_set_up() {
     let provider = |base_url: &str, api_key_env: Option<&str>, kind| ProviderConfig {
         base_url: Some(base_url.to_owned()),
         api_key_env: api_key_env.map(str::to_owned),
@@ -147,6 +155,9 @@ fn everything_is_set_up() {
             writable: vec!["/srv/shared".into(), "~/notes".into()],
             engine: Engine::Bubblewrap,
         },
+        sessions: SessionsConfig {
+            titles: Titles::Prompt,
+        },
         shell: ShellConfig {
             spill_bytes: 1_048_576,
             env: VariableRules {
@@ -164,7 +175,7 @@ fn everything_is_set_up() {
         },
         file: PathBuf::from("DIR/config.toml"),
     };
-    assert_eq!(load(Some(file), &[]), Ok(expected.clone()));
+    assert_eq!(load(Some(EVERYTHING.as_bytes()), &[]), Ok(expected.clone()));
 
     let overridden = Config {
         model: provided("anthropic", "claude-sonnet-4-5"),
@@ -172,7 +183,7 @@ fn everything_is_set_up() {
     };
     assert_eq!(
         load(
-            Some(file),
+            Some(EVERYTHING.as_bytes()),
             &[("PLACARD_MODEL", " anthropic/claude-sonnet-4-5\n")]
         ),
         Ok(overridden)
@@ -182,7 +193,7 @@ fn everything_is_set_up() {
         ..expected
     };
     assert_eq!(
-        load(Some(file), &[("PLACARD_MODEL", "offline")]),
+        load(Some(EVERYTHING.as_bytes()), &[("PLACARD_MODEL", "offline")]),
         Ok(overridden)
     );
 }
@@ -201,7 +212,7 @@ fn mistakes_at_the_top() {
     check(&[
         (
             "modle = \"offline\"",
-            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell".to_owned(),
+            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions".to_owned(),
         ),
         (
             "[cards]\nclassified = \"both\"",
@@ -213,7 +224,7 @@ fn mistakes_at_the_top() {
         ),
         (
             "# one\n\n[shel]\ntimeout = 3",
-            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell".to_owned(),
+            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions".to_owned(),
         ),
         (
             "[providers.openai]\napi_key = \"sk-0123456789abcdef\"",

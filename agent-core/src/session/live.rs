@@ -1,6 +1,7 @@
 //! A session at work: its log, its one turn, and what its commands left running.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::config::Config;
 use crate::model::{self, Model, ModelSetupError};
 use crate::session::SessionId;
 use crate::session::commands::{Commands, SessionCommand};
-use crate::session::event::Event;
+use crate::session::event::{Event, EventKind, Trigger, TurnEndReason};
 use crate::session::history::History;
 use crate::session::log::SessionLog;
 use crate::session::repair;
@@ -53,7 +54,8 @@ pub(crate) struct Inner {
     pub(crate) closed: CancellationToken,
     model: OnceCell<Arc<dyn Model>>,
     turn: Mutex<TurnState>,
-    became_idle: Notify,
+    /// Fired when a turn has ended and when events were stored.
+    quieter: Notify,
 }
 
 impl Inner {
@@ -63,7 +65,15 @@ impl Inner {
 
     fn turn_ended(&self) {
         self.turn().cancel = None;
-        self.became_idle.notify_waiters();
+        self.quieter.notify_waiters();
+    }
+
+    /// Makes durable what was appended.
+    pub(crate) async fn save(&self) -> Result<(), StoreError> {
+        let store = self.store.get().await?;
+        self.log.lock().await.save(store.as_ref()).await?;
+        self.quieter.notify_waiters();
+        Ok(())
     }
 
     /// The terminal of a call's command: its whole output goes to a file of the session.
@@ -77,12 +87,10 @@ impl Inner {
 
     /// One more try for events that a store would not take.
     async fn save_what_is_left(&self) {
-        let mut log = self.log.lock().await;
-        if log.unsaved() == 0 {
+        if self.log.lock().await.unsaved() == 0 {
             return;
         }
-        let saving = async { log.save(self.store.get().await?.as_ref()).await };
-        match tokio::time::timeout(LAST_TRY, saving).await {
+        match tokio::time::timeout(LAST_TRY, self.save()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::error!(session = %self.id, %error, "the last events of a session were not saved");
@@ -121,6 +129,17 @@ pub(crate) struct Parts {
     pub(crate) updates: UpdateSender,
     pub(crate) front: FrontAbilities,
     pub(crate) outputs: PathBuf,
+}
+
+/// Why something was not put into a session.
+#[derive(Debug, thiserror::Error)]
+pub enum InjectError {
+    /// The session was closed.
+    #[error("the session is closed; start a new one")]
+    Closed,
+    /// It is in the session, and not stored yet.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why a prompt was not taken.
@@ -171,7 +190,7 @@ impl Session {
                 closed,
                 model: OnceCell::new(),
                 turn: Mutex::default(),
-                became_idle: Notify::new(),
+                quieter: Notify::new(),
             }),
         }
     }
@@ -236,10 +255,24 @@ impl Session {
         &self.inner.commands
     }
 
-    /// Resolves when no turn runs.
+    /// Resolves when all is quiet: no turn runs, and every event is stored.
     pub async fn when_idle(&self) {
         loop {
-            let notified = self.inner.became_idle.notified();
+            let mut quiet = pin!(self.inner.quieter.notified());
+            // From here on no change goes unnoticed.
+            quiet.as_mut().enable();
+            let runs = self.inner.turn().cancel.is_some();
+            if !runs && self.inner.log.lock().await.unsaved() == 0 {
+                return;
+            }
+            quiet.await;
+        }
+    }
+
+    /// Resolves when no turn runs.
+    async fn when_no_turn_runs(&self) {
+        loop {
+            let notified = self.inner.quieter.notified();
             if self.inner.turn().cancel.is_none() {
                 return;
             }
@@ -247,10 +280,40 @@ impl Session {
         }
     }
 
+    /// Puts something into the conversation that the model reads with the next prompt, or, while a turn runs, at its next
+    /// step. The model is not woken. Stored when this returns.
+    pub async fn inject(&self, text: String) -> Result<(), InjectError> {
+        if self.inner.closed.is_cancelled() {
+            return Err(InjectError::Closed);
+        }
+        {
+            let mut log = self.inner.log.lock().await;
+            let now = (self.inner.clock)();
+            // Decided from the log: what joins a turn stands in it.
+            let alone = !log.standing().turn_open;
+            let start = EventKind::TurnStart {
+                trigger: Trigger::Injection,
+            };
+            let end = EventKind::TurnEnd {
+                reason: TurnEndReason::Completed,
+            };
+            let start = alone.then_some(start);
+            let end = alone.then_some(end);
+            for kind in start
+                .into_iter()
+                .chain([EventKind::Injected { text }])
+                .chain(end)
+            {
+                log.append(kind, now);
+            }
+        }
+        Ok(self.inner.save().await?)
+    }
+
     /// Ends the turn that runs, everything that its commands left running, and the session.
     pub async fn close(&self) {
         self.inner.closed.cancel();
-        self.when_idle().await;
+        self.when_no_turn_runs().await;
         self.inner.commands.end_all().await;
         self.inner.save_what_is_left().await;
         // From now on it can be opened elsewhere.
@@ -323,6 +386,6 @@ impl TurnSlot {
 impl Drop for TurnSlot {
     fn drop(&mut self) {
         *self.session.turn() = TurnState::default();
-        self.session.became_idle.notify_waiters();
+        self.session.quieter.notify_waiters();
     }
 }

@@ -28,6 +28,8 @@ pub const MODEL: &str = "model";
 pub struct Standing {
     /// How many events there are; the number of the next one.
     pub events: u64,
+    /// How many prompts there were.
+    pub prompts: u64,
     /// How many calls there were.
     pub calls: u64,
     /// Calls without a result.
@@ -81,6 +83,7 @@ impl Standing {
     pub fn new(header: &SessionHeader) -> Self {
         Self {
             events: 0,
+            prompts: 0,
             calls: 0,
             open: Vec::new(),
             background: Vec::new(),
@@ -101,6 +104,7 @@ impl Standing {
         };
         match kind {
             EventKind::TurnStart { .. } => self.turn_open = true,
+            EventKind::UserMessage { .. } => self.prompts += 1,
             EventKind::StepStart => self.step_open = true,
             EventKind::ToolCall { call_id, name, .. } => {
                 self.calls += 1;

@@ -1,4 +1,26 @@
-//! What a session is called.
+//! What a session is called: first by its first prompt, then, where there is a model, in the model's words.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt as _, StreamExt as _};
+
+use crate::config::Titles;
+use crate::model::{AssistantBlock, Message, Model, ModelEvent, ModelRequest};
+use crate::session::event::EventKind;
+use crate::session::live::Inner;
+use crate::session::update::Update;
+
+/// What the model is told.
+const REQUEST: &str = "Name this conversation. The user's first message follows. Answer with a title of at most six words for what it asks, \
+in its language: no quotes, no full stop, nothing else.";
+
+/// How much of the first prompt the model reads for it, in bytes.
+const MOST_READ: usize = 4000;
+
+/// How long a title is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest title, in characters.
 const LONGEST: usize = 80;
@@ -12,6 +34,62 @@ pub(super) fn of_prompt(prompt: &str) -> Option<String> {
         (!line.is_empty()).then_some(line)
     })?;
     Some(cut(&line))
+}
+
+/// Asks the model for a title, beside everything else: nobody waits for it, and a session that closes does without.
+pub(super) fn ask(session: &Arc<Inner>, model: Arc<dyn Model>, prompt: &str) {
+    // The offline model has no words of its own.
+    if session.config.sessions.titles == Titles::Prompt || !model.asks_permission() {
+        return;
+    }
+    let read = prompt
+        .get(..prompt.floor_char_boundary(MOST_READ))
+        .unwrap_or_default()
+        .to_owned();
+    let asking = Arc::clone(session);
+    session.commands.tasks().spawn(async move {
+        let session = asking;
+        let answer = AssertUnwindSafe(tokio::time::timeout(PATIENCE, answer(model, read)));
+        let title = tokio::select! {
+            () = session.closed.cancelled() => return,
+            title = answer.catch_unwind() => title.ok().and_then(Result::ok).flatten(),
+        };
+        let Some(title) = title else {
+            tracing::debug!(session = %session.id, "the model gave no title");
+            return;
+        };
+        let event = EventKind::Title {
+            title: title.clone(),
+        };
+        super::append(&session, [event]).await;
+        if let Err(error) = super::save(&session).await {
+            // It stays in the log in memory and is tried again with the next events.
+            tracing::error!(session = %session.id, %error, "a title was not saved");
+        }
+        session.updates.send(Update::Title(title));
+    });
+}
+
+async fn answer(model: Arc<dyn Model>, prompt: String) -> Option<String> {
+    let mut events = model.respond(ModelRequest {
+        system: REQUEST.to_owned(),
+        messages: vec![Message::User { text: prompt }],
+        tools: Vec::new(),
+    });
+    while let Some(event) = events.next().await {
+        if let ModelEvent::Done(answer) = event.ok()? {
+            let text: String = answer
+                .blocks
+                .into_iter()
+                .filter_map(|block| match block {
+                    AssistantBlock::Text { text } => Some(text),
+                    _ => None,
+                })
+                .collect();
+            return of_prompt(text.trim().trim_matches(['"', '\'', '*', '#', '.', '`']));
+        }
+    }
+    None
 }
 
 fn cut(line: &str) -> String {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{AssistantBlock, Message, ToolArgs, ToolResultMessage};
-use crate::session::event::{Event, EventKind, TurnEndReason};
+use crate::session::event::{Event, EventKind, Trigger, TurnEndReason};
 use crate::session::standing::MODEL;
 use crate::shell::exit::Exit;
 use crate::tool::presentation::Circumstances;
@@ -17,6 +17,8 @@ pub struct Transcript {
     background: Background,
     /// The model that answers.
     model: String,
+    /// The turn wraps what was injected: the model was not asked.
+    injected: bool,
 }
 
 impl Transcript {
@@ -27,6 +29,7 @@ impl Transcript {
             provider_ids: HashMap::new(),
             background: Background::default(),
             model: model.to_owned(),
+            injected: false,
         }
     }
 
@@ -99,7 +102,8 @@ impl Transcript {
                     }),
                 }
             }
-            EventKind::TurnEnd { reason } => close_turn(messages, *reason),
+            EventKind::TurnStart { trigger } => self.injected = *trigger == Trigger::Injection,
+            EventKind::TurnEnd { reason } if !self.injected => close_turn(messages, *reason),
             EventKind::Config { option, value } if option == MODEL => {
                 if let Some(model) = value.as_str()
                     && *model != self.model
@@ -227,7 +231,7 @@ fn push_user(messages: &mut Vec<Message>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::event::{Entry, Trigger};
+    use crate::session::event::Entry;
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
@@ -435,6 +439,59 @@ mod tests {
                 "assistant"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_injected_into_an_idle_session_waits_for_the_next_prompt() {
+        let log = vec![
+            EventKind::TurnStart {
+                trigger: Trigger::Injection,
+            },
+            EventKind::Injected { text: "one".into() },
+            EventKind::TurnEnd {
+                reason: TurnEndReason::Completed,
+            },
+            EventKind::TurnStart {
+                trigger: Trigger::Prompt,
+            },
+            user("two"),
+        ];
+        let joined = Message::User {
+            text: "one\n\ntwo".into(),
+        };
+        assert_eq!(derive(log), vec![joined]);
+    }
+
+    #[test]
+    fn reasoning_goes_back_to_the_model_that_wrote_it_alone() {
+        let thought = AssistantBlock::Reasoning {
+            text: "hm".into(),
+            signatures: vec!["s".into()],
+        };
+        let said = AssistantBlock::Text { text: "yes".into() };
+        let mut log = vec![
+            user("go"),
+            EventKind::AssistantMessage {
+                blocks: vec![thought.clone(), said.clone()],
+            },
+        ];
+        let answered = |blocks: Vec<AssistantBlock>| {
+            vec![
+                Message::User { text: "go".into() },
+                Message::Assistant { blocks },
+            ]
+        };
+        let same = EventKind::Config {
+            option: MODEL.into(),
+            value: "offline".into(),
+        };
+        log.push(same);
+        assert_eq!(derive(log.clone()), answered(vec![thought, said.clone()]));
+        log.push(EventKind::Config {
+            option: MODEL.into(),
+            value: "openai/other".into(),
+        });
+        assert_eq!(derive(log), answered(vec![said]));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod failing;
 mod loaded;
 mod login_path;
 mod sandboxed;
+mod titles;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

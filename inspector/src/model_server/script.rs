@@ -6,12 +6,17 @@ use serde_json::Value;
 
 use super::gate::Gate;
 
+/// Words in the system prompt of a request for a session's title. Such requests come beside the conversation, so they are
+/// answered apart from the script and not among the recorded requests.
+pub const TITLE_REQUEST: &str = "Name this conversation";
+
 /// The steps of a model, and the key that it wants.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub(super) steps: VecDeque<Step>,
     pub(super) otherwise: Option<Step>,
     pub(super) key: Option<String>,
+    pub(super) title: Option<String>,
 }
 
 impl Script {
@@ -38,6 +43,14 @@ impl Script {
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// What is answered to a request for a title, which takes no step: see [`TITLE_REQUEST`]. Without it such requests are
+    /// refused.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
         self
     }
 

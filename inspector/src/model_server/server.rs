@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::request::{self, RecordedRequest};
-use super::script::{Answer, Emission, Failure, FailureBody, Script, Step};
+use super::script::{Answer, Emission, Failure, FailureBody, Script, Step, TITLE_REQUEST};
 use super::{anthropic, openai, strict};
 
 /// A model that says what its script tells it to, on a loopback port of its own. It ends when it is dropped: answers
@@ -148,6 +148,9 @@ impl Wire {
         body: &[u8],
     ) -> Response {
         let body: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        if asks_for_title(&body) {
+            return self.name_conversation(shared, &body);
+        }
         shared.record(RecordedRequest::new(uri, headers, body.clone()));
         let wanted_key = shared.script().key.clone();
         if wanted_key.is_some() && request::key(headers) != wanted_key.as_deref() {
@@ -177,6 +180,21 @@ impl Wire {
                 "the script has no step for this request",
             )),
         }
+    }
+
+    /// A title as the script has it. Checked as any request, and streamed in one go.
+    fn name_conversation(self, shared: &Arc<Shared>, body: &Value) -> Response {
+        let title = shared.script().title.clone();
+        let Some(title) = title else {
+            return self.refuse(&Failure::new(404, "the script has no title"));
+        };
+        let answer = Answer::new().text([title]);
+        let emissions = match self {
+            Self::OpenAi => openai::stream(&answer, body),
+            Self::Anthropic => anthropic::stream(&answer, body),
+        };
+        let body = Body::from_stream(emit(emissions, Arc::clone(shared)));
+        response(StatusCode::OK, "text/event-stream", body)
     }
 
     fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), String> {
@@ -225,6 +243,14 @@ impl Wire {
         }
         response
     }
+}
+
+/// Whether a system prompt, wherever the format has it, asks for a title.
+fn asks_for_title(body: &Value) -> bool {
+    let system = body
+        .get("system")
+        .or_else(|| body.pointer("/messages/0/content"));
+    system.is_some_and(|system| system.to_string().contains(TITLE_REQUEST))
 }
 
 async fn unknown_path(
