@@ -50,6 +50,12 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
     /// Sessions, newest change first, a page at a time; without opening logs.
     async fn list(&self, request: &ListRequest) -> Result<SessionPage, StoreError>;
 
+    /// Sessions whose id begins with `beginning`, those put away included: at most `limit`, in the order of their ids. What a
+    /// list cannot show may be left out.
+    async fn ids(&self, beginning: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        list::ids_of_pages(self, beginning, limit).await
+    }
+
     /// Changes what is known of a session beside its log. Needs no writer. [`StoreError::Missing`] without a session.
     async fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError>;
 

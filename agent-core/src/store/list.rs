@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Damage, StoreError};
+use super::{Damage, SessionStore, StoreError};
 use crate::session::event::{Event, EventKind};
 use crate::session::{SessionHeader, SessionId};
 
@@ -149,4 +149,33 @@ impl FromStr for Cursor {
             cursor: text.to_owned(),
         })
     }
+}
+
+/// How many sessions are looked at together when a store has no index of ids.
+const PAGE: usize = 500;
+
+/// The answer to [`SessionStore::ids`] of a store that has no quicker way: every page of its list is looked through.
+pub(super) async fn ids_of_pages<S: SessionStore + ?Sized>(
+    store: &S,
+    beginning: &str,
+    limit: usize,
+) -> Result<Vec<SessionId>, StoreError> {
+    let mut request = ListRequest {
+        archived: true,
+        limit: PAGE,
+        ..ListRequest::default()
+    };
+    let mut found = Vec::new();
+    loop {
+        let page = store.list(&request).await?;
+        let ids = page.sessions.into_iter().map(|session| session.header.id);
+        found.extend(ids.filter(|id| id.as_str().starts_with(beginning)));
+        match page.next {
+            Some(next) => request.after = Some(next),
+            None => break,
+        }
+    }
+    found.sort();
+    found.truncate(limit);
+    Ok(found)
 }

@@ -117,6 +117,19 @@ impl SessionStore for MemoryStore {
         })
     }
 
+    async fn ids(&self, beginning: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        let shared = self.shared();
+        let from = SessionId::from(beginning.to_owned());
+        Ok(shared
+            .sessions
+            .range(from..)
+            .map(|(id, _)| id)
+            .take_while(|id| id.as_str().starts_with(beginning))
+            .take(limit)
+            .cloned()
+            .collect())
+    }
+
     async fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError> {
         let mut shared = self.shared();
         let stored = shared.sessions.get_mut(id);
@@ -269,4 +282,68 @@ impl Drop for MemoryWriter {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::event::{Entry, EventKind};
+    use crate::store::list::ids_of_pages;
+    use pretty_assertions::assert_eq;
+
+    async fn store(ids: &[&str]) -> MemoryStore {
+        let store = MemoryStore::default();
+        for (at, id) in ids.iter().enumerate() {
+            let header = SessionHeader {
+                id: SessionId::from((*id).to_owned()),
+                cwd: "/work".into(),
+                additional_directories: Vec::new(),
+                created_at: at as u64,
+                program_version: "0".into(),
+                model: "offline".into(),
+                schema_version: 1,
+                forked_from: None,
+            };
+            let event = Event {
+                seq: 0,
+                at: at as u64,
+                what: Entry::Known(EventKind::StepStart),
+            };
+            let mut writer = store.writer(&header.id).await.unwrap();
+            writer.append(&header, &[event], &[]).await.unwrap();
+        }
+        store
+    }
+
+    #[tokio::test]
+    async fn sessions_are_found_by_the_beginning_of_their_id() {
+        let store = store(&["b-1", "a-2", "a-10", "b-2", "a-1"]).await;
+        let put_away = Change {
+            archived: Some(true),
+            ..Change::default()
+        };
+        let id = SessionId::from("a-2".to_owned());
+        store.update(&id, &put_away).await.unwrap();
+        let table: [(&str, usize, &[&str]); 5] = [
+            ("a-", 9, &["a-1", "a-10", "a-2"]),
+            ("a-", 2, &["a-1", "a-10"]),
+            ("b-2", 9, &["b-2"]),
+            ("c", 9, &[]),
+            ("", 9, &["a-1", "a-10", "a-2", "b-1", "b-2"]),
+        ];
+        for (beginning, limit, expected) in table {
+            let expected: Vec<SessionId> = expected
+                .iter()
+                .map(|id| SessionId::from((*id).to_owned()))
+                .collect();
+            assert_eq!(
+                (
+                    store.ids(beginning, limit).await.unwrap(),
+                    ids_of_pages(&store, beginning, limit).await.unwrap()
+                ),
+                (expected.clone(), expected),
+                "{beginning:?} {limit}"
+            );
+        }
+    }
 }
