@@ -11,6 +11,8 @@ pub mod memory;
 pub mod search;
 pub mod sqlite;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use crate::session::event::Event;
@@ -41,6 +43,21 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
 
     /// The bytes that a session's events refer to; `None` when they are not kept.
     async fn blob(&self, id: &SessionId, blob: &BlobId) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Several blobs at once, as a replay asks for them; those that are not kept are left out.
+    async fn blobs(
+        &self,
+        id: &SessionId,
+        blobs: &[BlobId],
+    ) -> Result<HashMap<BlobId, Vec<u8>>, StoreError> {
+        let mut found = HashMap::with_capacity(blobs.len());
+        for blob in blobs {
+            if let Some(bytes) = self.blob(id, blob).await? {
+                found.insert(blob.clone(), bytes);
+            }
+        }
+        Ok(found)
+    }
 
     /// Whether the session exists.
     async fn has(&self, id: &SessionId) -> Result<bool, StoreError> {

@@ -29,7 +29,9 @@ pub struct History {
     /// The first one that is not told.
     end: u64,
     told: Told,
-    /// What the events that were read have to tell.
+    /// Events that were read and not told.
+    page: VecDeque<EventKind>,
+    /// What the events before them have to tell.
     ready: VecDeque<Update>,
     /// Nobody listens.
     silent: bool,
@@ -43,6 +45,7 @@ impl History {
             next: 0,
             end,
             told: Told::default(),
+            page: VecDeque::new(),
             ready: VecDeque::new(),
             silent: false,
         }
@@ -61,6 +64,7 @@ impl History {
     /// From here on nothing is told; events are still noted.
     pub(crate) fn fall_silent(&mut self) {
         self.silent = true;
+        self.page.clear();
         self.ready.clear();
     }
 
@@ -78,6 +82,10 @@ impl History {
             if let Some(update) = self.ready.pop_front() {
                 return Ok(Some(update));
             }
+            if !self.page.is_empty() {
+                self.tell_some().await?;
+                continue;
+            }
             if self.next >= self.end {
                 return Ok(None);
             }
@@ -93,18 +101,37 @@ impl History {
                 if let Entry::Known(kind) = event.what
                     && !self.silent
                 {
-                    let mut found = HashMap::new();
-                    for blob in shown_blobs(&kind) {
-                        if let Some(bytes) = self.store.blob(&self.id, &blob).await? {
-                            found.insert(blob, bytes);
-                        }
-                    }
-                    self.told.note(kind, &mut found, &mut self.ready);
+                    self.page.push_back(kind);
                 }
             }
         }
     }
+
+    /// Has some events told, with the bytes that they refer to: a few blobs at a time, since each may be a megabyte.
+    async fn tell_some(&mut self) -> Result<(), StoreError> {
+        let mut needed: Vec<BlobId> = Vec::new();
+        let mut some = 0;
+        for kind in &self.page {
+            needed.extend(shown_blobs(kind));
+            some += 1;
+            if needed.len() >= MOST_BLOBS {
+                break;
+            }
+        }
+        let found = if needed.is_empty() {
+            HashMap::new()
+        } else {
+            self.store.blobs(&self.id, &needed).await?
+        };
+        for kind in self.page.drain(..some) {
+            self.told.note(kind, &found, &mut self.ready);
+        }
+        Ok(())
+    }
 }
+
+/// How many blobs are fetched at a time.
+const MOST_BLOBS: usize = 8;
 
 /// What was told so far of calls that are not over. Pure: events and bytes in, updates out.
 #[derive(Debug, Default)]
@@ -125,7 +152,7 @@ impl Told {
     fn note(
         &mut self,
         kind: EventKind,
-        blobs: &mut HashMap<BlobId, Vec<u8>>,
+        blobs: &HashMap<BlobId, Vec<u8>>,
         updates: &mut VecDeque<Update>,
     ) {
         match kind {
@@ -148,7 +175,7 @@ impl Told {
             } => {
                 let kept = output_ref
                     .and_then(|name| name.parse().ok())
-                    .and_then(|name: BlobId| blobs.remove(&name));
+                    .and_then(|name: BlobId| blobs.get(&name).cloned());
                 updates.extend(self.exited(call_id, (exit, circumstances), kept));
             }
             EventKind::ToolResult {
@@ -161,7 +188,7 @@ impl Told {
                 let picture = shown
                     .as_ref()
                     .and_then(|shown| shown.image.as_ref())
-                    .and_then(|image| blobs.remove(&image.blob));
+                    .and_then(|image| blobs.get(&image.blob).cloned());
                 let looks = match shown {
                     Some(shown) => Looks::Kept(*shown, picture),
                     None => Looks::Plain { content, is_error },
