@@ -189,6 +189,7 @@ impl Background {
 /// Gives a turn that ended without the model's last word one: a request that was withdrawn must not look as if it
 /// still stood, and the next prompt must not join it.
 fn close_turn(messages: &mut Vec<Message>, reason: TurnEndReason) {
+    drop_unanswered(messages);
     let word = match reason {
         TurnEndReason::Completed | TurnEndReason::MaxTokens | TurnEndReason::Refusal => None,
         TurnEndReason::MaxSteps => Some("(The limit of steps ended this turn.)"),
@@ -213,6 +214,26 @@ fn close_turn(messages: &mut Vec<Message>, reason: TurnEndReason) {
             messages.push(Message::Assistant { blocks });
         }
     }
+}
+
+/// Takes calls out of the last answer that have no result. A crash can tear a log between an answer and the calls in it; they
+/// never ran, and no provider takes a call without a result.
+fn drop_unanswered(messages: &mut [Message]) {
+    let (answers, results) = match messages {
+        [
+            ..,
+            Message::Assistant { blocks },
+            Message::ToolResults { results },
+        ] => (blocks, results.as_slice()),
+        [.., Message::Assistant { blocks }] => (blocks, &[][..]),
+        _ => return,
+    };
+    answers.retain(|block| match block {
+        AssistantBlock::ToolCall { provider_id, .. } => results
+            .iter()
+            .any(|result| result.provider_id == *provider_id),
+        _ => true,
+    });
 }
 
 /// What is injected behind a prompt joins it.
@@ -460,6 +481,31 @@ mod tests {
             text: "one\n\ntwo".into(),
         };
         assert_eq!(derive(log), vec![joined]);
+    }
+
+    #[test]
+    fn a_call_that_a_crash_has_torn_off_is_not_asked_for_again() {
+        let call = AssistantBlock::ToolCall {
+            provider_id: "p".into(),
+            name: "bash".into(),
+            args: ToolArgs::Json(json!({})),
+        };
+        let end = EventKind::TurnEnd {
+            reason: TurnEndReason::Interrupted,
+        };
+        let log = vec![
+            user("go"),
+            EventKind::AssistantMessage { blocks: vec![call] },
+            end,
+        ];
+        let word = "(This turn was broken off when the program ended.)";
+        let told = vec![
+            Message::User { text: "go".into() },
+            Message::Assistant {
+                blocks: vec![AssistantBlock::Text { text: word.into() }],
+            },
+        ];
+        assert_eq!(derive(log), told);
     }
 
     #[test]
