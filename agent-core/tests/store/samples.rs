@@ -30,6 +30,7 @@ pub fn header_in(name: &str, cwd: &str) -> SessionHeader {
         program_version: "0.1.0".to_owned(),
         model: "offline".to_owned(),
         schema_version: SCHEMA_VERSION,
+        forked_from: None,
     }
 }
 
@@ -79,6 +80,7 @@ pub fn command(seq: u64, call_id: &str, line: &str) -> Event {
             provider_id: format!("provider-{call_id}"),
             name: "bash".to_owned(),
             args: ToolArgs::Json(json!({ "command": line })),
+            shown: None,
         },
     )
 }
