@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::model::name::{ModelName, ModelNameError};
 use crate::shell::environment::VariableRules;
 use crate::shell::sandbox::SandboxConfig;
-use crate::surroundings::Surroundings;
+use crate::store::postgres::address::{AddressMistake, ServerAddress};
+use crate::surroundings::{Environment, Surroundings};
 
 /// The name of the file in the configuration folder.
 const FILE_NAME: &str = "config.toml";
@@ -40,6 +41,8 @@ pub struct Config {
     pub shell: ShellConfig,
     /// The `[sessions]` table.
     pub sessions: SessionsConfig,
+    /// The `[store]` table.
+    pub store: StoreConfig,
     /// Where the file is, or would be: for messages that tell people where to write something.
     pub file: PathBuf,
 }
@@ -84,6 +87,18 @@ impl Default for ShellConfig {
             env: VariableRules::default(),
         }
     }
+}
+
+/// The `[store]` table: where sessions are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum StoreConfig {
+    /// In one SQLite file of the data folder.
+    #[default]
+    Sqlite,
+    /// In plain files of the data folder.
+    Jsonl,
+    /// On a PostgreSQL server.
+    Postgres(ServerAddress),
 }
 
 /// How a command is shown whose meaning is certain. What runs is the same either way.
@@ -205,6 +220,36 @@ pub enum Mistake {
         /// The name, as far as it may be shown.
         name: String,
     },
+    /// Two answers to the question where sessions are.
+    #[error("`{first}` and `{second}` both say where sessions are kept; remove one of them")]
+    TwoStores {
+        /// The key that stands first in the file.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// The variable that `url_env` names is not set.
+    #[error(
+        "the variable {variable} that `url_env` names is not set; set it to {expected}, or write `url`"
+    )]
+    NoStoreVariable {
+        /// The variable.
+        variable: String,
+        /// What it must hold.
+        expected: &'static str,
+    },
+    /// The variable that `url_env` names holds something else.
+    #[error(
+        "the variable {variable} that `url_env` names must hold {expected}, and here it is {found}"
+    )]
+    StoreVariable {
+        /// The variable.
+        variable: String,
+        /// What it must hold.
+        expected: &'static str,
+        /// What is wrong with what it holds.
+        found: AddressMistake,
+    },
     /// `model` names no model.
     #[error("`model`: {0}")]
     Model(ModelNameError),
@@ -232,7 +277,7 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound => document::Settings::default(),
             Err(source) => return Err(ConfigError::Unreadable { path: file, source }),
         };
-        Self::complete(settings, file, surroundings.environment.get(MODEL_VARIABLE))
+        Self::complete(settings, file, &surroundings.environment)
     }
 
     /// The configuration of a person who has set up nothing; `file` is where they would.
@@ -245,6 +290,7 @@ impl Config {
             sessions: SessionsConfig::default(),
             sandbox: SandboxConfig::default(),
             shell: ShellConfig::default(),
+            store: StoreConfig::default(),
             file,
         }
     }
@@ -257,7 +303,7 @@ impl Config {
     fn complete(
         settings: document::Settings,
         file: PathBuf,
-        variable: Option<&str>,
+        environment: &Environment,
     ) -> Result<Self, ConfigError> {
         let mut config = Self::unconfigured(file);
         config.providers = settings.providers;
@@ -265,6 +311,10 @@ impl Config {
         config.sessions = settings.sessions;
         config.sandbox = settings.sandbox;
         config.shell = settings.shell;
+        config.store = settings
+            .store
+            .resolve(environment)
+            .map_err(|(line, mistake)| config.mistake(line, mistake))?;
         if let Some(max_steps) = settings.max_steps {
             config.max_steps = max_steps;
         }
@@ -275,7 +325,7 @@ impl Config {
                 .model_name(&text)
                 .map_err(|error| config.mistake(line, Mistake::Model(error)))?;
         }
-        if let Some(text) = variable {
+        if let Some(text) = environment.get(MODEL_VARIABLE) {
             config.model = config
                 .model_name(text)
                 .map_err(ConfigError::ModelVariable)?;

@@ -8,6 +8,7 @@ pub mod blob;
 mod error;
 pub mod list;
 pub mod memory;
+pub mod postgres;
 pub mod search;
 pub mod sqlite;
 

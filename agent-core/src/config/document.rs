@@ -1,6 +1,7 @@
 //! `config.toml` as a document: which keys may stand where, and what their values must be.
 
 mod commands;
+mod store;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,12 +29,13 @@ pub(super) struct Settings {
     pub(super) sandbox: SandboxConfig,
     pub(super) shell: ShellConfig,
     pub(super) sessions: SessionsConfig,
+    pub(super) store: store::StoreSetting,
 }
 
 /// A mistake and the line that it is on.
 type Located = (usize, Mistake);
 
-const TOP_KEYS: [&str; 7] = [
+const TOP_KEYS: [&str; 8] = [
     "model",
     "max_steps",
     "providers",
@@ -41,6 +43,7 @@ const TOP_KEYS: [&str; 7] = [
     "sandbox",
     "shell",
     "sessions",
+    "store",
 ];
 const CARDS_KEYS: [&str; 1] = ["classified"];
 const PROVIDER_KEYS: [&str; 3] = ["base_url", "api_key_env", "kind"];
@@ -80,6 +83,7 @@ impl Document<'_> {
                 "cards" => settings.cards = self.cards(value)?,
                 "sandbox" => settings.sandbox = self.sandbox(value)?,
                 "shell" => settings.shell = self.shell(value)?,
+                "store" => settings.store = self.store(value)?,
                 "sessions" => settings.sessions = self.sessions(value)?,
                 other => return Err(self.unknown(&key.span(), other, "at the top", &TOP_KEYS)),
             }

@@ -1,5 +1,7 @@
 //! Configurations, right and wrong.
 
+mod store;
+
 use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
@@ -75,6 +77,7 @@ fn nothing_is_set_up() {
                     set: BTreeMap::new(),
                 },
             },
+            store: StoreConfig::Sqlite,
             file: PathBuf::from("DIR/config.toml"),
         }
     );
@@ -104,6 +107,9 @@ const EVERYTHING: &str = r#"
         pass = ["AWS_PROFILE", "APP_*"]
         remove = ["SSH_AUTH_SOCK"]
         set = { CI = "1", GH_TOKEN = "t" }
+
+        [store]
+        kind = "jsonl"
 
         [providers.deepseek]
         base_url = "https://gateway.example/deepseek"
@@ -173,6 +179,7 @@ fn everything_is_set_up() {
                 .into(),
             },
         },
+        store: StoreConfig::Jsonl,
         file: PathBuf::from("DIR/config.toml"),
     };
     assert_eq!(load(Some(EVERYTHING.as_bytes()), &[]), Ok(expected.clone()));
@@ -212,7 +219,7 @@ fn mistakes_at_the_top() {
     check(&[
         (
             "modle = \"offline\"",
-            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions".to_owned(),
+            "1: unknown key `modle` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions, store".to_owned(),
         ),
         (
             "[cards]\nclassified = \"both\"",
@@ -224,7 +231,7 @@ fn mistakes_at_the_top() {
         ),
         (
             "# one\n\n[shel]\ntimeout = 3",
-            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions".to_owned(),
+            "3: unknown key `shel` at the top; allowed there: model, max_steps, providers, cards, sandbox, shell, sessions, store".to_owned(),
         ),
         (
             "[providers.openai]\napi_key = \"sk-0123456789abcdef\"",

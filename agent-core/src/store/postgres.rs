@@ -1,0 +1,3 @@
+//! The store of many machines: a PostgreSQL server.
+
+pub mod address;
