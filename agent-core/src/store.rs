@@ -99,7 +99,7 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
 
 /// The right to append to one session. Dropping it gives it back.
 #[async_trait]
-pub trait SessionWriter: Send + std::fmt::Debug {
+pub trait SessionWriter: Send + Sync + std::fmt::Debug {
     /// Appends events, which follow the stored ones without a gap, and the blobs that they refer to; the first append creates
     /// the session with this header. All of it is durable when this returns; on an error none of it is stored, and the same
     /// call may be tried again. Events that are stored already, word for word, count as stored: an append whose answer was
