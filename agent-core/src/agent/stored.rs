@@ -158,7 +158,8 @@ impl Loading {
             };
             match (next, std::mem::replace(&mut self.log, LoadedLog::Lost)) {
                 (None, LoadedLog::Read(read)) => {
-                    let log = self.close(*read).await?;
+                    let folders = (&*self.cwd, &*self.additional_directories);
+                    let log = close(&self.agent, self.store.as_ref(), folders, *read).await?;
                     self.history.go_on_to(log.saved());
                     self.log = LoadedLog::Whole(Box::new(log));
                 }
@@ -183,39 +184,44 @@ impl Loading {
         tracing::debug!(session = %log.header().id, "a stored session opens");
         Ok(self.agent.open(*log, self.config, self.front))
     }
+}
 
-    /// Appends what the log owes, and where the session goes on.
-    async fn close(&self, read: ReadLog) -> Result<SessionLog, OpenError> {
-        let ReadLog {
-            header,
-            standing,
-            writer,
-        } = read;
-        let outputs = self.agent.outputs(&header.id);
-        let reading = {
-            let (standing, outputs) = (standing.clone(), outputs.clone());
-            tokio::task::spawn_blocking(move || read_remains(&standing, &outputs))
-        };
-        let remains = reading
-            .await
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
-            .map_err(|error| OpenError::Remains {
-                folder: outputs,
-                reason: error.to_string(),
-            })?;
-        let Repair { events, blobs } = repair(&standing, &remains);
-        let moved = moved(&standing, &self.cwd, &self.additional_directories);
-        let mut log = SessionLog::stored(header, standing, writer);
-        let now = (self.agent.inner.clock)();
-        for blob in blobs {
-            log.keep(blob);
-        }
-        for event in events.into_iter().chain(moved) {
-            log.append(event, now);
-        }
-        log.save(self.store.as_ref()).await?;
-        Ok(log)
+/// Appends what the log owes, and where the session goes on: in this folder and with these further ones.
+async fn close(
+    agent: &Agent,
+    store: &dyn SessionStore,
+    (cwd, additional_directories): (&Path, &[PathBuf]),
+    read: ReadLog,
+) -> Result<SessionLog, OpenError> {
+    let ReadLog {
+        header,
+        standing,
+        writer,
+    } = read;
+    let outputs = agent.outputs(&header.id);
+    let reading = {
+        let (standing, outputs) = (standing.clone(), outputs.clone());
+        tokio::task::spawn_blocking(move || read_remains(&standing, &outputs))
+    };
+    let remains = reading
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+        .map_err(|error| OpenError::Remains {
+            folder: outputs,
+            reason: error.to_string(),
+        })?;
+    let Repair { events, blobs } = repair(&standing, &remains);
+    let moved = moved(&standing, cwd, additional_directories);
+    let mut log = SessionLog::stored(header, standing, writer);
+    let now = (agent.inner.clock)();
+    for blob in blobs {
+        log.keep(blob);
     }
+    for event in events.into_iter().chain(moved) {
+        log.append(event, now);
+    }
+    log.save(store).await?;
+    Ok(log)
 }
 
 /// What is written where a session goes on in another place than it was in.
