@@ -6,6 +6,7 @@
 
 pub mod blob;
 mod error;
+pub mod interchange;
 pub mod list;
 pub mod memory;
 pub mod postgres;

@@ -31,6 +31,7 @@ macro_rules! every_store {
 mod appending;
 mod blobs;
 mod copies;
+mod interchange;
 mod lists;
 mod place;
 mod samples;
