@@ -1,8 +1,15 @@
 //! What the program can be asked on its command line.
 
+mod sessions;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use sessions::{
+    FolderArguments, ListArguments, RemoveArguments, SessionsArguments, SessionsCommand,
+    ShowArguments,
+};
 
 /// An agent for your machine: chat, run commands in real terminals, see everything as cards.
 #[derive(Debug, Parser)]
@@ -20,6 +27,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Serve the chat to a browser on this machine
     Serve(ServeArguments),
+    /// List, show, copy and remove the sessions that are stored
+    Sessions(SessionsArguments),
     /// Tell what works here, what does not, and what commands may do
     Doctor(DoctorArguments),
 }

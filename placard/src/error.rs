@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use agent_core::store::StoreError;
 use agent_core::surroundings::SurroundingsError;
 
 /// An error for the person at the command line.
@@ -38,4 +39,25 @@ pub(crate) enum ProgramError {
     Port { port: u16, source: io::Error },
     #[error("stdout cannot be written: {0}")]
     Stdout(io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{beginning} is the beginning of several ids: {ids}. Give more of one")]
+    Ambiguous { beginning: String, ids: String },
+    #[error(
+        "there is no terminal to ask you on, so nothing was removed. To remove without being asked: --yes"
+    )]
+    NobodyToAsk,
+    #[error("nothing was removed")]
+    NotRemoved,
+}
+
+impl ProgramError {
+    /// The exit status: 1 where something was attempted and failed, 2 where it was not attempted.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Store(StoreError::EmptyQuery { .. } | StoreError::UnknownCursor { .. }) => 2,
+            Self::Store(_) | Self::NotRemoved => 1,
+            _ => 2,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! - `placard acp` is the agent for an editor: JSON-RPC on stdin and stdout (`acp`).
 //! - `placard run "prompt"` is one prompt in a plain terminal (`run`).
 //! - `placard serve` is the chat in a browser (`serve`).
+//! - `placard sessions` lists, shows and keeps what is stored (`sessions`).
 //! - `placard doctor` tells what works here (`doctor`).
 //!
 //! `run` and `serve` are clients of the agent through the same hub as the desktop window (`host`); `--agent` puts any
@@ -13,10 +14,13 @@ mod arguments;
 mod doctor;
 mod error;
 mod host;
+mod ink;
 mod last_words;
 mod run;
 mod serve;
+mod sessions;
 mod stop;
+mod times;
 
 use std::process::ExitCode;
 
@@ -40,7 +44,7 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             last_words::tell(&error);
-            ExitCode::from(2)
+            ExitCode::from(error.exit_status())
         }
     }
 }
@@ -58,6 +62,7 @@ fn start(command: Command) -> Result<ExitCode, ProgramError> {
         match command {
             Command::Acp => acp::serve(surroundings).await,
             Command::Run(arguments) => run::prompt(arguments, surroundings).await,
+            Command::Sessions(arguments) => sessions::answer(arguments, surroundings).await,
             Command::Serve(arguments) => serve::serve(arguments, surroundings).await,
             Command::Doctor(arguments) => doctor::examine(arguments, surroundings).await,
         }

@@ -7,7 +7,6 @@
 //! - `printer` is stdout, which nothing here waits for.
 
 mod conversation;
-mod ink;
 mod outcome;
 mod painting;
 mod permission;
@@ -21,16 +20,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use acp_client::{PageAbilities, WireTap};
-use agent_core::{Environment, Surroundings};
+use agent_core::Surroundings;
 
 use crate::arguments::RunArguments;
 use crate::error::ProgramError;
 use crate::host::{Host, spool_folder};
+use crate::ink::Ink;
 use crate::last_words::tell;
 use crate::stop::StopSignals;
 use conversation::Conversation;
 use outcome::Outcome;
-use painting::{Ink, Painting};
+use painting::Painting;
 use permission::Rule;
 use printer::Printer;
 use turn::{Turn, TurnStop};
@@ -51,7 +51,7 @@ pub(crate) async fn prompt(
     };
     let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let rule = Rule::new(arguments.permission, person);
-    let ink = ink(&surroundings.environment, std::io::stdout().is_terminal());
+    let ink = Ink::of(&surroundings.environment, std::io::stdout().is_terminal());
     let (printer, mut written) =
         Printer::start(io::stdout(), spool_folder(&surroundings.cache_dir));
     let (tap, painting) = if arguments.json {
@@ -120,40 +120,10 @@ async fn prompt_text(given: String) -> Result<String, ProgramError> {
     }
 }
 
-/// Colours are for terminals that have them and people who want them (<https://no-color.org>).
-fn ink(environment: &Environment, is_terminal: bool) -> Ink {
-    let unwanted = environment.get("NO_COLOR").is_some() || environment.get("TERM") == Some("dumb");
-    if is_terminal && !unwanted {
-        Ink::Colour
-    } else {
-        Ink::Plain
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
-
-    #[test]
-    fn colours_are_for_terminals_that_want_them() {
-        let environment =
-            |name: &str, value: &str| -> Environment { [(name, value)].into_iter().collect() };
-        let table = [
-            (("TERM", "xterm"), true, Ink::Colour),
-            (("TERM", "xterm"), false, Ink::Plain),
-            (("TERM", "dumb"), true, Ink::Plain),
-            (("NO_COLOR", "1"), true, Ink::Plain),
-            (("NO_COLOR", ""), true, Ink::Colour),
-        ];
-        for ((name, value), is_terminal, expected) in table {
-            assert_eq!(
-                ink(&environment(name, value), is_terminal),
-                expected,
-                "{name}={value}"
-            );
-        }
-    }
 
     #[tokio::test]
     async fn a_prompt_needs_words() {

@@ -7,9 +7,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 use terminal_card::{Board, Card, CardStatus, Change, ChangeKind, Note};
 
-use super::ink::{CardInk, Tone, ends_line};
-pub(crate) use super::ink::{Ink, harmless};
 use super::words::{Fact, closing_words};
+use crate::ink::{CardInk, Ink, Tone, ends_line, harmless};
 
 /// What is written so far, as far as the rest depends on it.
 #[derive(Debug)]

@@ -177,14 +177,14 @@ fn once<'a>(choices: &'a [Choice], kind: &str) -> Option<&'a Choice> {
 fn question(subject: &str, choices: &[Choice]) -> String {
     let mut text = format!(
         "\nThe agent asks for permission: {}\n",
-        super::painting::harmless(subject)
+        crate::ink::harmless(subject)
     );
     for (index, choice) in choices.iter().enumerate() {
         let _ = writeln!(
             text,
             "  {}  {}",
             index + 1,
-            super::painting::harmless(&choice.name)
+            crate::ink::harmless(&choice.name)
         );
     }
     text

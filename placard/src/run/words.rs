@@ -2,7 +2,8 @@
 
 use terminal_card::{Card, CardStatus};
 
-use super::ink::Tone;
+use crate::ink::{Tone, harmless};
+use crate::times::duration_words;
 
 /// Something that is known of a call beside its card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +63,7 @@ pub(crate) fn closing_words(card: &Card, facts: &[Fact], elapsed: u64) -> (Tone,
     match (&exit.signal, exit.exit_code) {
         (Some(signal), _) => (
             Tone::Bad,
-            format!(
-                "{stopped}killed by {} · {time}{left}",
-                super::ink::harmless(signal)
-            ),
+            format!("{stopped}killed by {} · {time}{left}", harmless(signal)),
         ),
         (None, Some(0)) if succeeded => (Tone::Good, format!("ok · {time}{left}")),
         (None, code) => (
@@ -75,51 +73,12 @@ pub(crate) fn closing_words(card: &Card, facts: &[Fact], elapsed: u64) -> (Tone,
     }
 }
 
-/// A duration: tenths of a second below ten seconds, whole seconds below ten minutes.
-fn duration_words(milliseconds: u64) -> String {
-    let tenths = (milliseconds + 50) / 100;
-    if tenths < 100 {
-        // A whole number of seconds is said without a fraction, nothing at all with one.
-        return match (tenths / 10, tenths % 10) {
-            (0, 0) => "0.0 s".to_owned(),
-            (seconds, 0) => format!("{seconds} s"),
-            (seconds, tenth) => format!("{seconds}.{tenth} s"),
-        };
-    }
-    let seconds = (milliseconds + 500) / 1000;
-    match (seconds / 60, seconds / 3600) {
-        (0..10, _) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, hours) => format!("{hours} h {} min", minutes % 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::CardStatus::{Completed, Failed, InProgress, NoResult};
     use super::*;
     use pretty_assertions::assert_eq;
     use terminal_card::TerminalExit;
-
-    #[test]
-    fn durations() {
-        let table = [
-            (0, "0.0 s"),
-            (49, "0.0 s"),
-            (50, "0.1 s"),
-            (400, "0.4 s"),
-            (1_960, "2 s"),
-            (9_949, "9.9 s"),
-            (9_950, "10 s"),
-            (41_300, "41 s"),
-            (599_000, "599 s"),
-            (600_000, "10 min"),
-            (3_720_000, "1 h 2 min"),
-        ];
-        for (milliseconds, words) in table {
-            assert_eq!(duration_words(milliseconds), words);
-        }
-    }
 
     #[test]
     fn ends() {

@@ -1,5 +1,6 @@
 //! Colours, or none: what may reach the person's terminal, and how.
 
+use agent_core::Environment;
 use xterm_rs_bridge::{PersonFilter, plain_text};
 
 /// Without a line end for so long, what came is shown as it is.
@@ -30,6 +31,17 @@ pub(crate) enum Tone {
 }
 
 impl Ink {
+    /// Colours are for terminals that have them and people who want them (<https://no-color.org>).
+    pub(crate) fn of(environment: &Environment, is_terminal: bool) -> Self {
+        let unwanted =
+            environment.get("NO_COLOR").is_some() || environment.get("TERM") == Some("dumb");
+        if is_terminal && !unwanted {
+            Self::Colour
+        } else {
+            Self::Plain
+        }
+    }
+
     /// A piece of our own text.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let code = match (self, tone) {
@@ -172,5 +184,25 @@ mod tests {
             "\x1b[0;31mexit 3\x1b[0m"
         );
         assert_eq!(harmless("a\x1b[2Jb\tc\nd\u{9b}e\r"), "a[2Jb\tc\nde");
+    }
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        let environment =
+            |name: &str, value: &str| -> Environment { [(name, value)].into_iter().collect() };
+        let table = [
+            (("TERM", "xterm"), true, Ink::Colour),
+            (("TERM", "xterm"), false, Ink::Plain),
+            (("TERM", "dumb"), true, Ink::Plain),
+            (("NO_COLOR", "1"), true, Ink::Plain),
+            (("NO_COLOR", ""), true, Ink::Colour),
+        ];
+        for ((name, value), is_terminal, expected) in table {
+            assert_eq!(
+                Ink::of(&environment(name, value), is_terminal),
+                expected,
+                "{name}={value}"
+            );
+        }
     }
 }
