@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use sessions::{
-    FolderArguments, ListArguments, RemoveArguments, SessionsArguments, SessionsCommand,
-    ShowArguments,
+    FolderArguments, ImportArguments, ListArguments, RemoveArguments, SearchArguments,
+    SessionsArguments, SessionsCommand, ShowArguments,
 };
 
 /// An agent for your machine: chat, run commands in real terminals, see everything as cards.
@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Serve the chat to a browser on this machine
     Serve(ServeArguments),
-    /// List, show, copy and remove the sessions that are stored
+    /// List, show, search and keep the sessions that are stored
     Sessions(SessionsArguments),
     /// Tell what works here, what does not, and what commands may do
     Doctor(DoctorArguments),

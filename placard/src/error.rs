@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use agent_core::store::StoreError;
+use agent_core::store::interchange::InterchangeError;
 use agent_core::surroundings::SurroundingsError;
 
 /// An error for the person at the command line.
@@ -41,6 +42,17 @@ pub(crate) enum ProgramError {
     Stdout(io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Export(#[from] InterchangeError),
+    #[error("{place}: {source}")]
+    Import {
+        place: String,
+        source: Box<InterchangeError>,
+    },
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("{} is there already and was left as it is; give the name of a new file", .0.display())]
+    FileExists(PathBuf),
     #[error("{beginning} is the beginning of several ids: {ids}. Give more of one")]
     Ambiguous { beginning: String, ids: String },
     #[error(
@@ -56,7 +68,11 @@ impl ProgramError {
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Store(StoreError::EmptyQuery { .. } | StoreError::UnknownCursor { .. }) => 2,
-            Self::Store(_) | Self::NotRemoved => 1,
+            Self::Store(_)
+            | Self::Export(_)
+            | Self::Import { .. }
+            | Self::File { .. }
+            | Self::NotRemoved => 1,
             _ => 2,
         }
     }

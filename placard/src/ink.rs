@@ -28,6 +28,8 @@ pub(crate) enum Tone {
     Bad,
     /// The person should know.
     Ask,
+    /// It was looked for.
+    Found,
 }
 
 impl Ink {
@@ -49,7 +51,7 @@ impl Ink {
             (Self::Colour, Tone::Headline) => "0;1",
             (Self::Colour, Tone::Quiet) => "0;2",
             (Self::Colour, Tone::Good) => "0;32",
-            (Self::Colour, Tone::Bad) => "0;31",
+            (Self::Colour, Tone::Bad | Tone::Found) => "0;31",
             (Self::Colour, Tone::Ask) => "0;33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")

@@ -1,17 +1,20 @@
 //! `placard sessions`: what is stored, for the person at the command line and for scripts.
 //!
 //! - `shelf` is where the sessions are, and `which` the one that is meant by a beginning of an id.
-//! - `list`, `show`, `fork`, `remove` are the commands: questions to the store, and answers as text.
+//! - `list`, `show`, `search`, `export`, `import`, `fork`, `remove` are the commands: questions to the store, and answers as text.
 //! - `telling` is a conversation as a person reads it, `excerpt` what of a long output is shown at a glance.
 //! - `viewer` is who reads it, `json` what programs get.
 //!
 //! Whoever only asks makes no store. What is stored was written by others, so it is shown as plain text.
 
 mod excerpt;
+mod export;
 mod fork;
+mod import;
 mod json;
 mod list;
 mod remove;
+mod search;
 mod shelf;
 mod show;
 mod telling;
@@ -92,6 +95,22 @@ async fn ask(
             let id = which::find(store, &arguments.id).await?;
             show::show(store, &arguments, &id, viewer, &mut io::stdout()).await?;
             Ok(Answer::default())
+        }
+        SessionsCommand::Search(arguments) => {
+            let session = match &arguments.session {
+                Some(beginning) => Some(which::find(store, beginning).await?),
+                None => None,
+            };
+            let cwd = folder(&arguments.folder)?;
+            search::search(store, &arguments, session, cwd, viewer).await
+        }
+        SessionsCommand::Export(arguments) => {
+            let id = which::find(store, &arguments.id).await?;
+            export::export(store, &id, &arguments.output).await
+        }
+        SessionsCommand::Import(arguments) => {
+            let store = agent.store().await?;
+            import::import(store.as_ref(), &arguments).await
         }
         SessionsCommand::Fork(arguments) => {
             let id = which::find(store, &arguments.id).await?;

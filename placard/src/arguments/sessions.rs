@@ -31,6 +31,12 @@ pub(crate) enum SessionsCommand {
     List(ListArguments),
     /// Show the conversation of one
     Show(ShowArguments),
+    /// Find words in prompts, replies, commands and what they printed
+    Search(SearchArguments),
+    /// Write one as lines of JSON, to keep or to take elsewhere
+    Export(ExportArguments),
+    /// Store one that was exported
+    Import(ImportArguments),
     /// Copy one; the copy goes its own way
     Fork(ForkArguments),
     /// Remove some for good, with all that their commands printed
@@ -81,6 +87,49 @@ pub(crate) struct ShowArguments {
     pub(crate) events: bool,
     /// Print one JSON object {session, events}
     #[arg(long, conflicts_with = "full")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct SearchArguments {
+    /// All must occur in one text; an argument of several words is a phrase. Case does not count
+    #[arg(required = true, value_name = "WORDS")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) folder: FolderArguments,
+    /// Only in this session
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: Option<String>,
+    /// At most so many places
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = at_least_one)]
+    pub(crate) limit: usize,
+    /// Print one JSON object {hits}
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ExportArguments {
+    /// The session
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) id: String,
+    /// A new file to write to, or `-` for stdout
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ImportArguments {
+    /// The file that was exported, or `-` for stdin
+    pub(crate) file: PathBuf,
+    /// Store it under a new id: beside one that is there already
+    #[arg(long)]
+    pub(crate) new_id: bool,
+    /// Print one JSON object with the id and what came with it, instead of the id
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
