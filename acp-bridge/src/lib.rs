@@ -1,15 +1,21 @@
 //! agent-core spoken as an ACP agent, protocol version 1, on the official SDK.
 //!
 //! [`serve`] answers one client over a pair of byte streams. A line comes in through [`wire`] (bounded, tolerant of what is
-//! no JSON), the SDK types it, [`connection`] hands it to the agent; what a session tells goes out through its own [`show`]
-//! task, which turns neutral updates into messages ([`message`]) and pulls a command's output only when the client has
-//! taken what was sent before. So a client that reads slowly gets larger pieces, and costs no memory. [`extension`] is what
-//! our own window can do beyond reading: type into a command, and stop it alone.
+//! no JSON), the SDK types it, [`connection`] hands it to one of the [`requests`], which act on the connection's
+//! [`sessions`]; what a session tells goes out through its own [`show`] task, which turns neutral updates into messages
+//! ([`message`]) and pulls a command's output only when the client has taken what was sent before. So a client that reads
+//! slowly gets larger pieces, and costs no memory. The past of a session goes the same way, through a viewer of its own.
+//! [`extension`] is what our own window can do beyond reading: type into a command, and stop it alone.
 
 mod connection;
 mod extension;
+mod failure;
+mod greeting;
 mod message;
+mod moment;
 mod prompt;
+mod requests;
+mod sessions;
 mod show;
 mod stop;
 mod wire;
@@ -48,7 +54,7 @@ where
 {
     let (outbox, writer) = wire::outbox(output);
     let lines = wire::read_lines(input, outbox.clone());
-    let sessions = connection::Sessions::new(agent, outbox.under_way());
+    let sessions = sessions::Sessions::new(agent, outbox.under_way());
     let writing = tokio::spawn(writer);
     let result = connection::run(sessions.clone(), outbox, lines).await;
     sessions.close_all().await;

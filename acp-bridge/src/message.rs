@@ -81,16 +81,38 @@ pub(crate) fn reasoning(text: String) -> SessionUpdate {
     SessionUpdate::AgentThoughtChunk(ContentChunk::new(text_block(text)))
 }
 
-/// A call that was asked for and has not begun (rules W1, W3, W4, W6).
+/// How far a call has come when it is announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It has not begun.
+    Pending,
+    /// It runs.
+    Running,
+    /// It is over, and its command goes on in the background.
+    InBackground,
+}
+
+impl Stage {
+    fn status(self) -> ToolCallStatus {
+        match self {
+            Self::Pending => ToolCallStatus::Pending,
+            Self::Running => ToolCallStatus::InProgress,
+            Self::InBackground => ToolCallStatus::Completed,
+        }
+    }
+}
+
+/// A call (rules W1, W3, W4, W6): as a rule one that was asked for and has not begun.
 pub(crate) fn call(
     dialect: Dialect,
     call_id: &str,
     presentation: &CallPresentation,
+    stage: Stage,
 ) -> SessionUpdate {
     let mut content: Vec<ToolCallContent> = words(presentation);
     let mut call = ToolCall::new(call_id.to_owned(), presentation.title.clone())
         .kind(kind(presentation.kind))
-        .status(ToolCallStatus::Pending)
+        .status(stage.status())
         .locations(locations(presentation))
         .raw_input(presentation.arguments.clone());
     if let Some(terminal) = presentation
@@ -101,7 +123,7 @@ pub(crate) fn call(
         let id = terminal_id(call_id);
         content.push(ToolCallContent::Terminal(Terminal::new(id.clone())));
         let mut meta = encode::info(&id, &terminal.cwd.to_string_lossy());
-        meta.extend(looks(presentation));
+        meta.extend(looks(presentation, stage));
         call = call.meta(meta);
     }
     SessionUpdate::ToolCall(call.content(content))
@@ -297,7 +319,7 @@ fn circumstances(result: &ResultPresentation) -> Option<(String, Value)> {
 }
 
 /// How our own window draws a card: small under a label, and with what the person should know.
-fn looks(presentation: &CallPresentation) -> Option<(String, Value)> {
+fn looks(presentation: &CallPresentation, stage: Stage) -> Option<(String, Value)> {
     let notice = presentation
         .terminal
         .as_ref()
@@ -305,6 +327,10 @@ fn looks(presentation: &CallPresentation) -> Option<(String, Value)> {
     ours([
         ("label", presentation.label.clone().map(Value::String)),
         ("notice", notice.map(Value::String)),
+        (
+            "background",
+            (stage == Stage::InBackground).then_some(Value::Bool(true)),
+        ),
     ])
 }
 
@@ -455,7 +481,9 @@ mod tests {
         }
         let text =
             |text: &str| json!({"type": "content", "content": {"type": "text", "text": text}});
-        let told = |dialect| serde_json::to_value(call(dialect, "call-1", &labelled)).unwrap();
+        let told = |dialect| {
+            serde_json::to_value(call(dialect, "call-1", &labelled, Stage::Pending)).unwrap()
+        };
         let plain = json!({
             "sessionUpdate": "tool_call",
             "toolCallId": "call-1",

@@ -107,7 +107,7 @@ async fn an_unknown_session_is_an_error_of_its_own() {
     let answer = editor.turn("nobody", "$ true").await;
     assert_eq!(
         answer["error"],
-        json!({"code": -32002, "message": "there is no such session on this connection; start one with session/new"})
+        json!({"code": -32002, "message": "this session is not open here; load it with session/load, or start one with session/new"})
     );
     goes_on(editor, &home).await;
 }

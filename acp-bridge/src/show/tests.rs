@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use terminal_card::Capability;
 use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::*;
 use crate::wire;
@@ -16,8 +16,40 @@ use crate::wire;
 /// A session that is told what to tell, and the client at the other end.
 struct Stage {
     session: UpdateSender,
+    orders: mpsc::UnboundedSender<(Order, oneshot::Sender<()>)>,
     lines: tokio::io::Lines<BufReader<DuplexStream>>,
     seen: Vec<Value>,
+}
+
+/// What happens to a session while it is shown.
+enum Order {
+    /// It is opened again without its past.
+    Resume,
+    /// It is opened again, and its past has left these calls open.
+    Load(&'static [&'static str]),
+}
+
+/// Shows a session, interrupted by orders.
+async fn show(
+    viewer: Viewer,
+    live: Live,
+    mut orders: mpsc::UnboundedReceiver<(Order, oneshot::Sender<()>)>,
+) {
+    let mut showing = viewer.clone().begin(live);
+    while let Some((order, done)) = orders.recv().await {
+        let mut live = showing.pause().await.unwrap();
+        match order {
+            Order::Resume => viewer.announce(&live).unwrap(),
+            Order::Load(open) => {
+                let open: Vec<String> = open.iter().map(|id| (*id).to_owned()).collect();
+                live.behind(&open);
+            }
+        }
+        showing = viewer.clone().begin(live);
+        done.send(()).unwrap();
+    }
+    // As long as there are updates.
+    showing.task.await.unwrap();
 }
 
 impl Stage {
@@ -26,6 +58,7 @@ impl Stage {
         let (outbox, writer) = wire::outbox(near);
         let under_way = outbox.under_way();
         let (session, updates) = channel();
+        let (orders, given) = mpsc::unbounded_channel();
         tokio::spawn(writer);
         let transport = Lines::new(outbox.sink(), futures::stream::pending());
         tokio::spawn(agent_client_protocol::Agent.v1().connect_with(
@@ -37,12 +70,13 @@ impl Stage {
                     client,
                     under_way,
                 };
-                viewer.show(updates).await;
+                show(viewer, Live::new(updates), given).await;
                 Ok(())
             },
         ));
         Self {
             session,
+            orders,
             lines: BufReader::new(far).lines(),
             seen: Vec::new(),
         }
@@ -76,6 +110,12 @@ impl Stage {
         let (sender, shown) = oneshot::channel();
         self.session.send(Update::Shown(sender));
         shown
+    }
+
+    async fn order(&self, order: Order) {
+        let (done, carried_out) = oneshot::channel();
+        self.orders.send((order, done)).ok().unwrap();
+        carried_out.await.unwrap();
     }
 
     fn start(&self) -> TerminalOutput {
@@ -257,4 +297,97 @@ async fn only_who_asked_hears_that_a_command_waits_and_only_while_it_runs() {
         [state("waiting"), state("running")]
     );
     assert_eq!(states(cards(false)).await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn a_card_that_runs_is_announced_again_as_it_stands_and_goes_on() {
+    let mut stage = Stage::open(cards(true));
+    let output = stage.start();
+    output.push(b"up\r\n");
+    stage.until(is_printed("up\r\n")).await;
+    stage.order(Order::Resume).await;
+    stage.state(TerminalState::Waiting);
+    stage
+        .until(|message| message["method"] == "_placard/terminal_state")
+        .await;
+    stage.goes_on();
+    stage.shown().await.unwrap();
+    stage.order(Order::Resume).await;
+    output.push(b"down\r\n");
+    stage.until(is_printed("down\r\n")).await;
+    output.finish();
+    stage.end(ended(Some(Exit::Code(0))));
+    // A card that has ended is not.
+    stage.shown().await.unwrap();
+    stage.order(Order::Resume).await;
+
+    let told = stage.all().await;
+    let announced = |status: &str, ours: Value| {
+        let mut call = json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": "call-1",
+            "title": "serve",
+            "kind": "execute",
+            "content": [
+                {"type": "content", "content": {"type": "text", "text": "Serves"}},
+                {"type": "terminal", "terminalId": "terminal-call-1"},
+            ],
+            "rawInput": {"command": "serve"},
+            "_meta": {"terminal_info": {"terminal_id": "terminal-call-1", "cwd": "/work"}},
+        });
+        // A pending call says nothing of it.
+        if status != "pending" {
+            call["status"] = status.into();
+        }
+        call["_meta"]
+            .as_object_mut()
+            .unwrap()
+            .extend(ours.as_object().unwrap().clone());
+        call
+    };
+    let waiting = json!({
+        "jsonrpc": "2.0",
+        "method": "_placard/terminal_state",
+        "params": {"sessionId": "s", "terminalId": "terminal-call-1", "state": "waiting"},
+    });
+    assert_eq!(
+        told,
+        [
+            announced("pending", json!({})),
+            update(&json!({"status": "in_progress"})),
+            printed("up\r\n"),
+            announced("in_progress", json!({})),
+            waiting.clone(),
+            update(&json!({"status": "completed", "_meta": {"placard": {"background": true}}})),
+            announced("completed", json!({"placard": {"background": true}})),
+            waiting,
+            printed("down\r\n"),
+            update(
+                &json!({"_meta": {"terminal_exit": {"terminal_id": "terminal-call-1", "exit_code": 0, "signal": null}}})
+            ),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn behind_a_past_that_was_told_again_a_running_card_is_shown_from_its_beginning() {
+    let mut stage = Stage::open(cards(false));
+    let output = stage.start();
+    stage.goes_on();
+    output.push(b"up\r\n");
+    stage.until(is_printed("up\r\n")).await;
+    stage.order(Order::Load(&["call-1"])).await;
+    stage.until(is_printed("up\r\n")).await;
+    output.push(b"down\r\n");
+    stage.until(is_printed("down\r\n")).await;
+    // The past has told its end already.
+    stage.order(Order::Load(&[])).await;
+    output.finish();
+    stage.end(ended(Some(Exit::Code(0))));
+
+    let told = stage.all().await;
+    assert_eq!(
+        told[3..],
+        [printed("up\r\n"), printed("up\r\n"), printed("down\r\n")]
+    );
 }

@@ -120,6 +120,25 @@ impl TerminalOutput {
         self.tell();
     }
 
+    /// Begins anew for a viewer that has seen nothing: of what was printed so far it gets what is kept, and then what comes.
+    pub fn rewind(&self) {
+        let now = self.shared.begun.elapsed();
+        let mut state = self.state();
+        let State {
+            kept, live, past, ..
+        } = &mut *state;
+        *live = LiveCursor::new();
+        live.pushed(kept, now);
+        if kept.is_finished() {
+            live.finished(now);
+        }
+        if let Some(past) = past {
+            past.given = 0;
+        }
+        drop(state);
+        self.tell();
+    }
+
     fn with(kept: KeptOutput, spill: Option<Mutex<SpillFile>>) -> Self {
         let begun = Instant::now();
         Self {
@@ -374,6 +393,26 @@ mod tests {
         );
         assert_eq!((output.total_bytes(), output.left_out_bytes()), (15, 0));
         assert_eq!((output.is_finished(), output.spill_error()), (true, None));
+    }
+
+    #[tokio::test]
+    async fn a_viewer_that_begins_anew_gets_all_of_it_once_more() {
+        let output = TerminalOutput::new();
+        output.push(b"one\r\n");
+        assert_eq!(output.next().await.as_deref(), Some("one\r\n"));
+        output.push(b"two\r\n");
+        output.rewind();
+        assert_eq!(output.next().await.as_deref(), Some("one\r\ntwo\r\n"));
+        output.finish();
+        assert_eq!(output.next().await, None);
+        output.rewind();
+        assert_eq!(shown(&output).await, "one\r\ntwo\r\n");
+
+        let past = TerminalOutput::new();
+        past.recall("past".to_owned());
+        assert_eq!(shown(&past).await, "past");
+        past.rewind();
+        assert_eq!(shown(&past).await, "past");
     }
 
     #[tokio::test]
