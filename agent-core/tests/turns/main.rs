@@ -408,7 +408,7 @@ async fn a_file_of_a_newer_build_is_refused_and_not_touched() {
             error,
             StoreError::Newer {
                 found: 7,
-                known: 1,
+                known: 2,
                 ..
             }
         ),

@@ -1,0 +1,176 @@
+//! What is read of one session: its summary, its events, its blobs.
+
+use super::database::{Database, natural, number, size};
+use super::fault::{damaged, damaged_event};
+use crate::session::SessionId;
+use crate::session::event::Event;
+use crate::store::{BlobId, Damage, SessionSummary, StoreError};
+
+/// The columns of [`SummaryRow`].
+pub(super) const SUMMARY: &str = "id, header, title, archived, config, updated_at, events";
+
+/// A session's row.
+pub(super) type SummaryRow = (String, String, Option<String>, bool, String, i64, i64);
+
+/// A session as its row tells it; what is wrong with a row that tells nothing.
+pub(super) fn summary_of(
+    row: SummaryRow,
+) -> Result<SessionSummary, (SessionId, serde_json::Error)> {
+    let (id, header, title, archived, config, updated_at, events) = row;
+    let read = serde_json::from_str(&header)
+        .and_then(|header| Ok((header, serde_json::from_str(&config)?)));
+    let (header, config) = read.map_err(|error| (SessionId::from(id), error))?;
+    Ok(SessionSummary {
+        header,
+        title,
+        archived,
+        config,
+        updated_at: natural(updated_at),
+        events: natural(events),
+    })
+}
+
+/// A damaged row of the table of sessions.
+pub(super) fn row_damage(id: &SessionId, error: &serde_json::Error) -> Damage {
+    Damage {
+        place: format!("the entry of session {id}"),
+        at: None,
+        reason: error.to_string(),
+    }
+}
+
+pub(super) async fn summary(
+    database: &Database,
+    id: &SessionId,
+) -> Result<Option<SessionSummary>, StoreError> {
+    let row: Option<SummaryRow> = sqlx::query_as(
+        "SELECT id, header, title, archived, config, updated_at, events FROM sessions WHERE id = ?",
+    )
+    .bind(id.as_str())
+    .fetch_optional(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    let summary = row.map(summary_of).transpose();
+    summary.map_err(|(id, error)| StoreError::Damaged {
+        damage: row_damage(&id, &error),
+        id,
+    })
+}
+
+/// How many events a session has; none without a session.
+async fn length(database: &Database, id: &SessionId) -> Result<Option<i64>, StoreError> {
+    sqlx::query_scalar("SELECT events FROM sessions WHERE id = ?")
+        .bind(id.as_str())
+        .fetch_optional(database.pool())
+        .await
+        .map_err(|error| database.read_fault(&error))
+}
+
+pub(super) async fn has(database: &Database, id: &SessionId) -> Result<bool, StoreError> {
+    Ok(length(database, id).await?.is_some())
+}
+
+pub(super) async fn events(
+    database: &Database,
+    id: &SessionId,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Event>, StoreError> {
+    let missing = || StoreError::Missing { id: id.clone() };
+    // What is appended from now on is not looked at, so that a number that is not there is one that was lost.
+    let length = length(database, id).await?.ok_or_else(missing)?;
+    let from = number(from);
+    let end = from.saturating_add(size(limit)).min(length);
+    let rows: Vec<(i64, i64, String)> = sqlx::query_as(
+        "SELECT seq, at, what FROM events WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
+    )
+    .bind(id.as_str())
+    .bind(from)
+    .bind(end)
+    .fetch_all(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+
+    let mut expected = from;
+    let mut events = Vec::with_capacity(rows.len());
+    for (seq, at, what) in rows {
+        if seq != expected {
+            break;
+        }
+        expected += 1;
+        let what = serde_json::from_str(&what);
+        events.push(Event {
+            seq: natural(seq),
+            at: natural(at),
+            what: what.map_err(|error| damaged_event(id, natural(seq), error))?,
+        });
+    }
+    if expected < end {
+        if !has(database, id).await? {
+            return Err(missing());
+        }
+        return Err(damaged_event(id, natural(expected), LOST));
+    }
+    Ok(events)
+}
+
+/// What is said of an event whose row is gone.
+pub(super) const LOST: &str = "it is not there, and later ones are";
+
+pub(super) async fn blob(
+    database: &Database,
+    id: &SessionId,
+    blob: &BlobId,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let bytes: Option<Vec<u8>> = sqlx::query_scalar(
+        "SELECT bytes FROM blobs JOIN kept_blobs ON kept_blobs.blob = blobs.number
+         WHERE blobs.name = ? AND kept_blobs.session_id = ?",
+    )
+    .bind(blob.as_str())
+    .bind(id.as_str())
+    .fetch_optional(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    match bytes {
+        Some(bytes) if BlobId::of(&bytes) != *blob => Err(damaged(
+            id,
+            &format!("the blob {blob}"),
+            "its bytes are not those that were stored",
+        )),
+        bytes => Ok(bytes),
+    }
+}
+
+/// An error if a session's log is not whole, as far as that is seen without reading it to a person.
+pub(super) async fn check(database: &Database, id: &SessionId) -> Result<(), StoreError> {
+    let Some(summary) = summary(database, id).await? else {
+        return Ok(());
+    };
+    let (stored, unreadable): (i64, Option<i64>) = sqlx::query_as(
+        "SELECT COUNT(*), MIN(seq) FILTER (WHERE json_valid(what) = 0) FROM events WHERE session_id = ?",
+    )
+    .bind(id.as_str())
+    .fetch_one(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    if let Some(seq) = unreadable {
+        return Err(damaged_event(id, natural(seq), "it is no JSON"));
+    }
+    if natural(stored) == summary.events {
+        return Ok(());
+    }
+    let first_lost: Option<i64> = sqlx::query_scalar(
+        "SELECT place FROM (
+             SELECT seq, ROW_NUMBER() OVER (ORDER BY seq) - 1 AS place FROM events WHERE session_id = ?
+         ) WHERE seq <> place ORDER BY place LIMIT 1",
+    )
+    .bind(id.as_str())
+    .fetch_optional(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    Err(damaged_event(
+        id,
+        first_lost.map_or(natural(stored), natural),
+        LOST,
+    ))
+}
