@@ -14,6 +14,7 @@ mod open;
 mod read;
 mod schema;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -69,6 +70,14 @@ impl SessionStore for SqliteStore {
 
     async fn blob(&self, id: &SessionId, blob: &BlobId) -> Result<Option<Vec<u8>>, StoreError> {
         read::blob(&self.database, id, blob).await
+    }
+
+    async fn blobs(
+        &self,
+        id: &SessionId,
+        blobs: &[BlobId],
+    ) -> Result<HashMap<BlobId, Vec<u8>>, StoreError> {
+        read::blobs(&self.database, id, blobs).await
     }
 
     async fn has(&self, id: &SessionId) -> Result<bool, StoreError> {

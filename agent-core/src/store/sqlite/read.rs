@@ -1,9 +1,11 @@
 //! What is read of one session: its summary, its events, its blobs.
 
+use std::collections::HashMap;
+
 use super::database::{Database, natural, number, size};
 use super::fault::{damaged, damaged_event};
 use crate::session::SessionId;
-use crate::session::event::Event;
+use crate::session::event::{Entry, Event};
 use crate::store::{BlobId, Damage, SessionSummary, StoreError};
 
 /// The columns of [`SummaryRow`].
@@ -98,7 +100,7 @@ pub(super) async fn events(
             break;
         }
         expected += 1;
-        let what = serde_json::from_str(&what);
+        let what = Entry::from_json(&what);
         events.push(Event {
             seq: natural(seq),
             at: natural(at),
@@ -131,14 +133,47 @@ pub(super) async fn blob(
     .fetch_optional(database.pool())
     .await
     .map_err(|error| database.read_fault(&error))?;
-    match bytes {
-        Some(bytes) if BlobId::of(&bytes) != *blob => Err(damaged(
-            id,
-            &format!("the blob {blob}"),
-            "its bytes are not those that were stored",
-        )),
-        bytes => Ok(bytes),
+    bytes.map(|bytes| whole(id, blob, bytes)).transpose()
+}
+
+/// Several blobs in one question.
+pub(super) async fn blobs(
+    database: &Database,
+    id: &SessionId,
+    blobs: &[BlobId],
+) -> Result<HashMap<BlobId, Vec<u8>>, StoreError> {
+    let names: Vec<&str> = blobs.iter().map(BlobId::as_str).collect();
+    let names = serde_json::Value::from(names).to_string();
+    let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
+        "SELECT blobs.name, blobs.bytes FROM json_each(?) AS wanted
+         JOIN blobs ON blobs.name = wanted.value
+         JOIN kept_blobs ON kept_blobs.blob = blobs.number AND kept_blobs.session_id = ?",
+    )
+    .bind(names)
+    .bind(id.as_str())
+    .fetch_all(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    let mut found = HashMap::with_capacity(rows.len());
+    for (name, bytes) in rows {
+        let wanted = blobs.iter().find(|blob| blob.as_str() == name);
+        if let Some(blob) = wanted {
+            found.insert(blob.clone(), whole(id, blob, bytes)?);
+        }
     }
+    Ok(found)
+}
+
+/// The bytes of a blob, if they still are what its name says.
+fn whole(id: &SessionId, blob: &BlobId, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    if BlobId::of(&bytes) == *blob {
+        return Ok(bytes);
+    }
+    Err(damaged(
+        id,
+        &format!("the blob {blob}"),
+        "its bytes are not those that were stored",
+    ))
 }
 
 /// An error if a session's log is not whole, as far as that is seen without reading it to a person.
