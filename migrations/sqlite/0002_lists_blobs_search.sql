@@ -48,23 +48,17 @@ CREATE TABLE indexed_sessions (
     next       INTEGER NOT NULL
 ) STRICT;
 
--- A text that can be found, or a part of a large one. `piece` is the row of `words`: the time of the event (milliseconds) times
--- 2^21, plus a number for the text times 2^10, plus the number of the part. So the newest have the largest.
-CREATE TABLE indexed_pieces (
-    piece      INTEGER NOT NULL PRIMARY KEY,
-    session    INTEGER NOT NULL REFERENCES indexed_sessions (number) ON DELETE CASCADE,
-    seq        INTEGER NOT NULL,
+-- A text that can be found. `text` is its row in `words`: the time of the event (milliseconds) times 2^21, plus a number. So the
+-- newest have the largest, and a search reads from the newest on.
+CREATE TABLE indexed_texts (
+    text    INTEGER NOT NULL PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES indexed_sessions (number) ON DELETE CASCADE,
+    seq     INTEGER NOT NULL,
     -- Which of the event's texts.
-    nth        INTEGER NOT NULL,
-    -- The bytes of the source that are read to show it, then the bytes of their plain text; the line that those begin in.
-    source_at  INTEGER NOT NULL,
-    source_len INTEGER NOT NULL,
-    plain_at   INTEGER NOT NULL,
-    plain_len  INTEGER NOT NULL,
-    line       INTEGER NOT NULL
+    nth     INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX indexed_pieces_by_session ON indexed_pieces (session);
+CREATE INDEX indexed_texts_by_session ON indexed_texts (session);
 
 -- The words come lower-case and divided by spaces (`store::search::words`): beyond ASCII every character is part of a word.
 CREATE VIRTUAL TABLE words USING fts5 (

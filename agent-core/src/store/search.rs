@@ -128,6 +128,32 @@ impl Query {
         &self.phrases
     }
 
+    /// Where the first phrase begins and ends in a text; the others are not looked for. Nothing is copied: this is for a store
+    /// whose index knows already that all of them are there.
+    pub fn find_first(&self, text: &str) -> Option<Range<usize>> {
+        let phrase = self.phrases.first()?;
+        let is = |word: &str, wanted: &str| {
+            word.eq_ignore_ascii_case(wanted) || (!word.is_ascii() && word.to_lowercase() == wanted)
+        };
+        for (place, word) in words(text) {
+            if !phrase.first().is_some_and(|first| is(word, first)) {
+                continue;
+            }
+            let mut end = place.end;
+            let mut behind = words(text.get(place.end..)?);
+            let follows = phrase.iter().skip(1).all(|wanted| {
+                behind.next().is_some_and(|(next, word)| {
+                    end = place.end + next.end;
+                    is(word, wanted)
+                })
+            });
+            if follows {
+                return Some(place.start..end);
+            }
+        }
+        None
+    }
+
     /// Where the first phrase begins and ends in a text that holds all of them.
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let lower: Vec<(Range<usize>, String)> = words(text)
@@ -265,6 +291,10 @@ mod tests {
         for (query, expected) in table {
             let place = Query::parse(query).unwrap().find(text);
             assert_eq!(place.map(|place| &text[place]), expected, "{query}");
+            if expected.is_some() {
+                let first = Query::parse(query).unwrap().find_first(text);
+                assert_eq!(first.map(|place| &text[place]), expected, "{query}");
+            }
         }
         for empty in ["", "  ", "\"\"", "--"] {
             assert!(Query::parse(empty).is_err(), "{empty}");

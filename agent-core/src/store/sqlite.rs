@@ -8,11 +8,15 @@ mod before;
 mod change;
 mod database;
 mod fault;
+mod index;
 mod list;
 mod lock;
+mod observer;
 mod open;
 mod read;
+mod salvage;
 mod schema;
+mod search;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,6 +26,7 @@ use async_trait::async_trait;
 
 use self::append::SqliteWriter;
 use self::database::Database;
+use self::observer::Observer;
 use super::{
     BlobId, Change, Hit, ListRequest, Salvage, SearchRequest, SessionPage, SessionStore,
     SessionSummary, SessionWriter, StoreError,
@@ -33,6 +38,7 @@ use crate::session::{SessionHeader, SessionId};
 #[derive(Debug)]
 pub struct SqliteStore {
     database: Arc<Database>,
+    observer: Observer,
 }
 
 impl SqliteStore {
@@ -40,8 +46,10 @@ impl SqliteStore {
     /// older file a copy is kept beside it, `NAME.before-SCHEMA`. A file of a newer build is refused and not touched.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let pool = open::open(path).await?;
+        let database = Arc::new(Database::new(path, pool));
         Ok(Self {
-            database: Arc::new(Database::new(path, pool)),
+            observer: Observer::new(Arc::clone(&database)),
+            database,
         })
     }
 }
@@ -100,16 +108,17 @@ impl SessionStore for SqliteStore {
         change::delete(&self.database, id).await
     }
 
-    async fn search(&self, _request: &SearchRequest) -> Result<Vec<Hit>, StoreError> {
-        Ok(Vec::new())
+    async fn search(&self, request: &SearchRequest) -> Result<Vec<Hit>, StoreError> {
+        search::search(&self.database, request).await
     }
 
     async fn salvage(&self, id: &SessionId) -> Result<Salvage, StoreError> {
-        Err(StoreError::Missing { id: id.clone() })
+        salvage::salvage(&self.database, id).await
     }
 
     /// The last connection moves the write-ahead log into the file.
     async fn close(&self) {
+        self.observer.stop();
         self.database.pool().close().await;
     }
 }

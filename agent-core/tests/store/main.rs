@@ -12,7 +12,7 @@
 macro_rules! every_store {
     ($($rule:ident),+ $(,)?) => {
         every_store!(@ [] memory, crate::place::Memory::new(); $($rule)+);
-        every_store!(@ [#[ignore = "the rest of the SQLite store is on its way"]] sqlite, crate::place::Sqlite::new(); $($rule)+);
+        every_store!(@ [] sqlite, crate::place::Sqlite::new(); $($rule)+);
     };
     (@ $attributes:tt $store:ident, $place:expr; $($rule:ident)+) => {
         mod $store {

@@ -96,18 +96,20 @@ impl Append {
         header.id = id.clone();
         let first = events.first().map_or(0, |event| event.seq);
         let text = serde_json::to_string(&header);
-        let text = text.map_err(|error| damaged_event(id, first, error))?;
+        let text = text.map_err(|error| damaged_event(id, first, &error))?;
         let mut rows = Vec::with_capacity(events.len());
         for event in events {
             let what = serde_json::to_string(&event.what);
             rows.push(Row {
                 seq: event.seq,
                 at: event.at,
-                what: what.map_err(|error| damaged_event(id, event.seq, error))?,
+                what: what.map_err(|error| damaged_event(id, event.seq, &error))?,
             });
         }
         let mut summary = SessionSummary::new(header);
-        events.iter().for_each(|event| summary.note(event));
+        for event in events {
+            summary.note(event);
+        }
         Ok(Self {
             header: text,
             summary,
@@ -123,7 +125,11 @@ impl Append {
             Err(error) => return Err(write.fault(&error)),
         };
         match done {
-            Done::Stored => write.commit().await,
+            Done::Stored => {
+                write.commit().await?;
+                database.tell_appended();
+                Ok(())
+            }
             Done::StoredBefore => write.undo().await,
             Done::Wrong(seq) => {
                 write.undo().await?;

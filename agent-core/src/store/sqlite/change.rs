@@ -29,7 +29,7 @@ pub(super) async fn update(
         Ok(config) => config,
         Err(error) => {
             write.undo().await?;
-            return Err(damaged(id, "the table of sessions", error));
+            return Err(damaged(id, "the table of sessions", &error));
         }
     };
     sqlx::query(
@@ -60,7 +60,7 @@ pub(super) async fn fork(
     // A damaged log is recovered, not multiplied.
     read::check(database, id).await?;
     let text = serde_json::to_string(header);
-    let text = text.map_err(|error| damaged(&header.id, "the new header", error))?;
+    let text = text.map_err(|error| damaged(&header.id, "the new header", &error))?;
     let mut write = database.begin("copied").await?;
     let copied = copy(write.connection(), id, header, &text).await;
     match copied.map_err(|error| write.fault(&error))? {
@@ -71,7 +71,7 @@ pub(super) async fn fork(
                 Copied::Exists => StoreError::Exists {
                     id: header.id.clone(),
                 },
-                Copied::Lost(seq) => damaged_event(id, seq, read::LOST),
+                Copied::Lost(seq) => damaged_event(id, seq, &read::LOST),
                 _ => StoreError::Missing { id: id.clone() },
             })
         }

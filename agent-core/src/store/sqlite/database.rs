@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use super::fault::{BUSY, busy, fault, system_fault};
 use super::lock::SessionLock;
@@ -19,6 +19,8 @@ pub(super) struct Database {
     pool: SqlitePool,
     /// Whose turn it is to write, in this program. SQLite's own waiting is by chance, this one is in order.
     turn: Mutex<()>,
+    /// Fired after an append.
+    appended: Notify,
 }
 
 impl Database {
@@ -28,12 +30,22 @@ impl Database {
             locks: path.with_file_name("locks"),
             pool,
             turn: Mutex::new(()),
+            appended: Notify::new(),
         }
     }
 
     /// Waits until nobody of this program writes.
     pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().await
+    }
+
+    /// Resolves after an append.
+    pub(super) async fn appended(&self) {
+        self.appended.notified().await;
+    }
+
+    pub(super) fn tell_appended(&self) {
+        self.appended.notify_one();
     }
 
     /// For statements that only read.

@@ -90,7 +90,7 @@ pub(super) fn system_fault(
 }
 
 /// An event whose row is not as it was written.
-pub(super) fn damaged_event(id: &SessionId, seq: u64, reason: impl ToString) -> StoreError {
+pub(super) fn damaged_event(id: &SessionId, seq: u64, reason: &impl ToString) -> StoreError {
     StoreError::Damaged {
         id: id.clone(),
         damage: Damage {
@@ -102,7 +102,7 @@ pub(super) fn damaged_event(id: &SessionId, seq: u64, reason: impl ToString) -> 
 }
 
 /// Something else of a session that is not as it was written.
-pub(super) fn damaged(id: &SessionId, place: &str, reason: impl ToString) -> StoreError {
+pub(super) fn damaged(id: &SessionId, place: &str, reason: &impl ToString) -> StoreError {
     StoreError::Damaged {
         id: id.clone(),
         damage: Damage {

@@ -104,14 +104,14 @@ pub(super) async fn events(
         events.push(Event {
             seq: natural(seq),
             at: natural(at),
-            what: what.map_err(|error| damaged_event(id, natural(seq), error))?,
+            what: what.map_err(|error| damaged_event(id, natural(seq), &error))?,
         });
     }
     if expected < end {
         if !has(database, id).await? {
             return Err(missing());
         }
-        return Err(damaged_event(id, natural(expected), LOST));
+        return Err(damaged_event(id, natural(expected), &LOST));
     }
     Ok(events)
 }
@@ -172,7 +172,7 @@ fn whole(id: &SessionId, blob: &BlobId, bytes: Vec<u8>) -> Result<Vec<u8>, Store
     Err(damaged(
         id,
         &format!("the blob {blob}"),
-        "its bytes are not those that were stored",
+        &"its bytes are not those that were stored",
     ))
 }
 
@@ -189,7 +189,7 @@ pub(super) async fn check(database: &Database, id: &SessionId) -> Result<(), Sto
     .await
     .map_err(|error| database.read_fault(&error))?;
     if let Some(seq) = unreadable {
-        return Err(damaged_event(id, natural(seq), "it is no JSON"));
+        return Err(damaged_event(id, natural(seq), &"it is no JSON"));
     }
     if natural(stored) == summary.events {
         return Ok(());
@@ -206,6 +206,6 @@ pub(super) async fn check(database: &Database, id: &SessionId) -> Result<(), Sto
     Err(damaged_event(
         id,
         first_lost.map_or(natural(stored), natural),
-        LOST,
+        &LOST,
     ))
 }
