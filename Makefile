@@ -21,7 +21,7 @@ way_to_run := window
 endif
 
 .NOTPARALLEL:
-.PHONY: help run window serve build test bench lint format setup-headless setup-window setup-test test-ui test-rust test-browser
+.PHONY: help run window serve build test bench lint format setup-headless setup-window setup-test setup-bench test-ui test-rust test-browser
 
 help: ## say what can be made
 	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | sed -E 's/:.* ## /\t/' | expand -t 14
@@ -41,7 +41,7 @@ build: setup-window $(page) ## build the page and every program
 
 test: setup-test lint test-ui test-rust test-browser ## run every test: units, wire, page, window, browser
 
-bench: setup-headless $(page) ## measure the release build: start, memory, commands against `script`
+bench: setup-bench $(page) ## measure the release build: start, memory, commands against `script`
 	cargo build --release -p placard
 	cargo bench -p xterm-rs-bridge
 	cargo bench -p placard-tests --no-fail-fast
@@ -54,7 +54,7 @@ lint: $(ui_packages) $(page) ## check format, lints and types
 format: ## format the Rust code
 	cargo fmt --all
 
-setup-headless setup-window setup-test: setup-%:
+setup-headless setup-window setup-test setup-bench: setup-%:
 	@scripts/setup $*
 
 test-ui: $(ui_packages)
