@@ -5,6 +5,7 @@ pub mod event;
 pub mod history;
 pub mod live;
 pub mod log;
+pub mod mend;
 pub mod repair;
 pub mod shown;
 pub mod standing;
