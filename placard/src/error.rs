@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use agent_core::session::SessionId;
 use agent_core::store::StoreError;
 use agent_core::store::interchange::InterchangeError;
 use agent_core::surroundings::SurroundingsError;
@@ -53,6 +54,8 @@ pub(crate) enum ProgramError {
     File { path: PathBuf, source: io::Error },
     #[error("{} is there already and was left as it is; give the name of a new file", .0.display())]
     FileExists(PathBuf),
+    #[error("nothing of session {id} can be read: {damage}; it was left as it is")]
+    NothingReadable { id: SessionId, damage: String },
     #[error("{beginning} is the beginning of several ids: {ids}. Give more of one")]
     Ambiguous { beginning: String, ids: String },
     #[error(
@@ -72,6 +75,7 @@ impl ProgramError {
             | Self::Export(_)
             | Self::Import { .. }
             | Self::File { .. }
+            | Self::NothingReadable { .. }
             | Self::NotRemoved => 1,
             _ => 2,
         }

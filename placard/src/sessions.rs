@@ -1,7 +1,7 @@
 //! `placard sessions`: what is stored, for the person at the command line and for scripts.
 //!
 //! - `shelf` is where the sessions are, and `which` the one that is meant by a beginning of an id.
-//! - `list`, `show`, `search`, `export`, `import`, `fork`, `remove` are the commands: questions to the store, and answers as text.
+//! - `list`, `show`, `search`, `export`, `import`, `recover`, `fork`, `remove` are the commands: questions to the store, and answers as text.
 //! - `telling` is a conversation as a person reads it, `excerpt` what of a long output is shown at a glance.
 //! - `viewer` is who reads it, `json` what programs get.
 //!
@@ -13,6 +13,7 @@ mod fork;
 mod import;
 mod json;
 mod list;
+mod recover;
 mod remove;
 mod search;
 mod shelf;
@@ -111,6 +112,10 @@ async fn ask(
         SessionsCommand::Import(arguments) => {
             let store = agent.store().await?;
             import::import(store.as_ref(), &arguments).await
+        }
+        SessionsCommand::Recover(arguments) => {
+            let id = which::find(store, &arguments.id).await?;
+            recover::recover(agent, store, &id, arguments.json, viewer).await
         }
         SessionsCommand::Fork(arguments) => {
             let id = which::find(store, &arguments.id).await?;

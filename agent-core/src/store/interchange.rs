@@ -115,7 +115,7 @@ struct BlobLine {
 const BLOB_LINE: &str = "{\"blob\"";
 
 /// The blobs that an event refers to, of whatever kind it is: every text in it that is a blob's name.
-fn referred(event: &Event) -> Vec<BlobId> {
+pub fn referred(event: &Event) -> Vec<BlobId> {
     let mut found = Vec::new();
     if let Ok(what) = serde_json::to_value(&event.what) {
         look_through(&what, &mut found);

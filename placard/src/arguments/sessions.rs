@@ -37,6 +37,8 @@ pub(crate) enum SessionsCommand {
     Export(ExportArguments),
     /// Store one that was exported
     Import(ImportArguments),
+    /// Write a new session from what can be read of a damaged one
+    Recover(RecoverArguments),
     /// Copy one; the copy goes its own way
     Fork(ForkArguments),
     /// Remove some for good, with all that their commands printed
@@ -129,6 +131,17 @@ pub(crate) struct ImportArguments {
     #[arg(long)]
     pub(crate) new_id: bool,
     /// Print one JSON object with the id and what came with it, instead of the id
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct RecoverArguments {
+    /// The damaged session; it is left as it is
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) id: String,
+    /// Print one JSON object with the ids and what was lost, instead of the new id
     #[arg(long)]
     pub(crate) json: bool,
 }
