@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::ConfigError;
 use crate::session::SessionId;
 
 /// Why a store could not do what it was asked.
@@ -51,6 +52,21 @@ pub enum StoreError {
         /// Ours.
         known: u32,
     },
+    /// The database was written by a newer build.
+    #[error(
+        "the sessions on {server} were written by a newer Placard (schema {found}; this one knows {known}) and were left as they are; update Placard, or name another database under [store]"
+    )]
+    NewerOnServer {
+        /// Host and database, never a password.
+        server: String,
+        /// Its schema.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// The configuration does not say which store there is.
+    #[error(transparent)]
+    Config(Box<ConfigError>),
     /// The database server cannot be used.
     #[error("the sessions on {server} cannot be {attempted}: {reason}")]
     Server {

@@ -13,6 +13,7 @@ macro_rules! every_store {
     ($($rule:ident),+ $(,)?) => {
         every_store!(@ [] memory, crate::place::Memory::new(); $($rule)+);
         every_store!(@ [] sqlite, crate::place::Sqlite::new(); $($rule)+);
+        every_store!(@ [] postgres, crate::place::Postgres::new(); $($rule)+);
     };
     (@ $attributes:tt $store:ident, $place:expr; $($rule:ident)+) => {
         mod $store {

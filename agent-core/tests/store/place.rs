@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use agent_core::store::SessionStore;
 use agent_core::store::memory::MemoryStore;
+use agent_core::store::postgres::PostgresStore;
+use agent_core::store::postgres::address::ServerAddress;
 use agent_core::store::sqlite::SqliteStore;
 use async_trait::async_trait;
 use tempfile::TempDir;
+use test_postgres::{Cluster, Database};
 
 /// A place for sessions: empty at first, gone with the test.
 #[async_trait]
@@ -45,5 +48,22 @@ impl Place for Sqlite {
     async fn open(&self) -> Arc<dyn SessionStore> {
         let path = self.0.path().join("sessions.sqlite");
         Arc::new(SqliteStore::open(&path).await.unwrap())
+    }
+}
+
+/// A database on a server of this process.
+pub struct Postgres(Database<'static>);
+
+impl Postgres {
+    pub fn new() -> Self {
+        Self(Cluster::shared().database())
+    }
+}
+
+#[async_trait]
+impl Place for Postgres {
+    async fn open(&self) -> Arc<dyn SessionStore> {
+        let address = ServerAddress::parse(&self.0.url()).unwrap();
+        Arc::new(PostgresStore::open(&address).await.unwrap())
     }
 }
