@@ -7,6 +7,7 @@
 pub mod blob;
 mod error;
 pub mod interchange;
+pub mod jsonl;
 pub mod list;
 pub mod memory;
 pub mod postgres;

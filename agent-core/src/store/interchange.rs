@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The first line is the session's [summary](super::SessionSummary); the events follow as in the logs of the
-//! JSONL store, and right before the first event that refers to a blob come its bytes (`null` where they are
+//! [JSONL store](super::jsonl), and right before the first event that refers to a blob come its bytes (`null` where they are
 //! not kept any more). So both directions need memory for a few events, not for a session, and a file that was cut is known by
 //! the number of events in its first line. A log of the JSONL store can be imported as well: its first line has the header
 //! alone.

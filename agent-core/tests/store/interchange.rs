@@ -332,7 +332,7 @@ async fn a_large_session_is_carried_in_pieces(place: &dyn Place) {
     let elsewhere = MemoryStore::default();
     let mut events = Vec::new();
     let mut blobs = Vec::new();
-    for seq in 0..10 {
+    for seq in 0..9 {
         let number = u8::try_from(seq).unwrap();
         let blob = Blob::new(vec![number; 1024 * 1024]);
         events.push(printed(seq, &format!("call-{seq}"), &blob));
@@ -341,9 +341,9 @@ async fn a_large_session_is_carried_in_pieces(place: &dyn Place) {
     store_with(&elsewhere, &header("large"), &events, &blobs).await;
     let (lines, _) = lines_of(&elsewhere, "large").await;
     let carried = take_in(&*store, &lines, None).await.unwrap();
-    assert_eq!((carried.events, carried.blobs), (10, 10));
+    assert_eq!((carried.events, carried.blobs), (9, 9));
     assert_eq!(whole(&*store, &id("large")).await, events);
-    for blob in &blobs {
+    for blob in [&blobs[0], &blobs[8]] {
         let bytes = store.blob(&id("large"), blob.id()).await.unwrap();
         assert!(bytes.as_deref() == Some(blob.bytes()), "{blob:?}");
     }

@@ -12,6 +12,7 @@
 macro_rules! every_store {
     ($($rule:ident),+ $(,)?) => {
         every_store!(@ [] memory, crate::place::Memory::new(); $($rule)+);
+        every_store!(@ [] jsonl, crate::place::Jsonl::new(); $($rule)+);
         every_store!(@ [] sqlite, crate::place::Sqlite::new(); $($rule)+);
         every_store!(@ [] postgres, crate::place::Postgres::new(); $($rule)+);
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_core::store::SessionStore;
+use agent_core::store::jsonl::JsonlStore;
 use agent_core::store::memory::MemoryStore;
 use agent_core::store::postgres::PostgresStore;
 use agent_core::store::postgres::address::ServerAddress;
@@ -31,6 +32,22 @@ impl Memory {
 impl Place for Memory {
     async fn open(&self) -> Arc<dyn SessionStore> {
         Arc::clone(&self.0) as _
+    }
+}
+
+/// A folder of plain files.
+pub struct Jsonl(TempDir);
+
+impl Jsonl {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+}
+
+#[async_trait]
+impl Place for Jsonl {
+    async fn open(&self) -> Arc<dyn SessionStore> {
+        Arc::new(JsonlStore::new(self.0.path().join("sessions")))
     }
 }
 
