@@ -34,6 +34,7 @@ mod appending;
 mod blobs;
 mod copies;
 mod interchange;
+mod jsonl;
 mod lists;
 mod place;
 mod samples;

@@ -90,12 +90,13 @@ pub(super) fn store(names: &Names, id: &SessionId, blobs: &[Blob]) -> Result<Mad
                 continue;
             }
             let draft = names.blob_draft(id, blob.id());
-            durable::write_draft(&draft, blob.bytes())?;
-            // Whatever bears the name now is not what the name says.
-            durable::remove(&path)?;
-            std::fs::hard_link(&draft, &path)?;
-            made.files.push(path);
+            let published = durable::write_draft(&draft, blob.bytes())
+                // Whatever bears the name now is not what the name says.
+                .and_then(|()| durable::remove(&path))
+                .and_then(|_| std::fs::hard_link(&draft, &path));
             let _ = durable::remove(&draft);
+            published?;
+            made.files.push(path);
         }
         durable::sync_folder(&folder)
     };

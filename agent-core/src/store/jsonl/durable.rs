@@ -7,6 +7,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub(super) fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
+/// Longer than any file system's clock stands still, but for those that count in seconds, which nobody keeps sessions on.
+const TICK: Duration = Duration::from_millis(100);
+
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
@@ -54,6 +58,19 @@ impl Stamp {
             changed: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
+
+    /// Whether a later change would be told by another stamp. Clocks of file systems tick slowly, so that a file that was
+    /// replaced twice within a tick may bear the same stamp before and after.
+    pub(super) fn is_settled(&self) -> bool {
+        let (seconds, nanoseconds) = self.changed;
+        let since = u64::try_from(seconds)
+            .ok()
+            .zip(u32::try_from(nanoseconds).ok());
+        since.is_some_and(|(seconds, nanoseconds)| {
+            let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds);
+            changed.elapsed().is_ok_and(|age| age > TICK)
+        })
+    }
 }
 
 /// How to open what is there: no link is followed, and nobody is waited for at the other end of a pipe.
@@ -71,14 +88,21 @@ pub(super) fn open(path: &Path) -> io::Result<(File, Stamp)> {
     Ok((file, stamp))
 }
 
+/// The same error in words that say what to do.
+pub(super) fn told(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::IsADirectory {
+        io::Error::other("a folder stands where a file should; move it away")
+    } else {
+        error
+    }
+}
+
 /// The state of a file; an error for a folder or anything else that is no file.
 pub(super) fn regular(metadata: &Metadata) -> io::Result<Stamp> {
     if metadata.is_file() {
         Ok(Stamp::of(metadata))
     } else if metadata.is_dir() {
-        Err(io::Error::other(
-            "a folder stands where a file should; move it away",
-        ))
+        Err(told(io::ErrorKind::IsADirectory.into()))
     } else {
         Err(io::Error::other("it is not a regular file; move it away"))
     }

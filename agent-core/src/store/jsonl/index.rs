@@ -231,11 +231,14 @@ impl Index {
         let there = absent(path.symlink_metadata()).map_err(fault(&path, "read"))?;
         match there.map(|there| Stamp::of(&there)) {
             None => known.beside = None,
-            Some(stamp) if known.beside.as_ref().is_some_and(|it| it.0 == stamp) => {}
+            Some(stamp)
+                if stamp.is_settled() && known.beside.as_ref().is_some_and(|it| it.0 == stamp) => {}
             Some(_) => {
                 let (beside, stamp) = beside::read(names, id).map_err(fault(&path, "read"))?;
                 known.beside = stamp.map(|stamp| (stamp, beside));
-                if let Some((stamp, beside)) = &known.beside {
+                if let Some((stamp, beside)) = &known.beside
+                    && stamp.is_settled()
+                {
                     news.push(IndexLine {
                         id: id.clone(),
                         stamp: *stamp,

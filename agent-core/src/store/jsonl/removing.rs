@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use super::blobs;
 use super::durable::{self, absent, fault};
+use super::facts::unreadable;
+use super::lines::{LogReader, Unreadable};
 use super::names::{self, Names};
 use super::right::{self, FolderRight, Right};
 use crate::session::SessionId;
@@ -35,6 +37,9 @@ pub(super) fn delete(names: &Names, id: &SessionId) -> Result<bool, StoreError> 
     let right = right::take(names, id)?;
     let _folder = FolderRight::take(names, "deleted")?;
     let begun = matches!(right, Right::Begun(_));
+    if begun {
+        refuse_newer(names, id)?;
+    }
     let delete = || -> io::Result<()> {
         if begun {
             // From here on there is no such session. Under this name the lock on the log keeps others from beginning
@@ -48,6 +53,16 @@ pub(super) fn delete(names: &Names, id: &SessionId) -> Result<bool, StoreError> 
     };
     delete().map_err(fault(&log, "deleted"))?;
     Ok(begun)
+}
+
+/// An error for a session of a newer build, of which only that knows what belongs to it. A damaged one may go.
+fn refuse_newer(names: &Names, id: &SessionId) -> Result<(), StoreError> {
+    let log = names.log(id);
+    let (file, _) = durable::open(&log).map_err(fault(&log, "deleted"))?;
+    match LogReader::begin(file, id) {
+        Ok(_) | Err(Unreadable::Damaged { .. }) => Ok(()),
+        Err(why) => Err(unreadable(&log, id, why)),
+    }
 }
 
 /// Removes what a session that was deleted, or never wholly made, has left beside its log. The caller has the right to begin

@@ -63,7 +63,8 @@ pub(super) fn take(names: &Names, id: &SessionId) -> Result<Right, StoreError> {
 
 fn open_log(path: &Path) -> io::Result<Option<File>> {
     let mut options = durable::existing();
-    let Some(file) = absent(options.read(true).append(true).open(path))? else {
+    let opened = options.read(true).append(true).open(path);
+    let Some(file) = absent(opened.map_err(durable::told))? else {
         return Ok(None);
     };
     durable::regular(&file.metadata()?)?;
