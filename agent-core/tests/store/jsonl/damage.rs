@@ -7,6 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 /// A log of a header and five events that was damaged.
+#[derive(Clone)]
 struct Hurt {
     what: &'static str,
     lines: Vec<Vec<u8>>,
@@ -18,74 +19,76 @@ struct Hurt {
     salvaged: Vec<u64>,
 }
 
-fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
-    let case = |what, line, reason, salvaged: &[u64], change: &dyn Fn(&mut Vec<Vec<u8>>)| {
-        let mut lines = whole.to_vec();
-        change(&mut lines);
-        Hurt {
-            what,
-            lines,
-            line,
-            reason,
-            salvaged: salvaged.to_vec(),
-        }
+/// What is done to the lines of a log.
+type Change<'c> = &'c dyn Fn(&mut Vec<Vec<u8>>);
+
+fn hurt(
+    whole: &[Vec<u8>],
+    (what, line, reason): (&'static str, u64, &'static str),
+    salvaged: &[u64],
+    change: Change,
+) -> Hurt {
+    let mut lines = whole.to_vec();
+    change(&mut lines);
+    Hurt {
+        what,
+        lines,
+        line,
+        reason,
+        salvaged: salvaged.to_vec(),
+    }
+}
+
+/// Lines that are no events.
+fn no_events(whole: &[Vec<u8>]) -> Vec<Hurt> {
+    let second = |what, salvaged: &[u64], text: &[u8]| {
+        hurt(whole, (what, 3, "no event"), salvaged, &|lines| {
+            lines[2] = text.to_vec();
+        })
+    };
+    let others = [0, 2, 3, 4];
+    vec![
+        second("no line of ours", &others, b"something else\n"),
+        second("an empty line", &others, b"\n"),
+        second("a hole and an end", &others, b"\0\0\0\n"),
+        second("a list", &others, b"[1,0,{}]\n"),
+        second(
+            "bytes of no text",
+            &others,
+            b"{\"seq\":1,\"at\":0,\"what\":{\"type\":\"\xff\"}}\n",
+        ),
+        // These take the next line with them.
+        second("bytes that were not written", &[0, 3, 4], &[0; 64]),
+        second("half a line", &[0, 3, 4], b"{\"seq\":1,\"at\":"),
+        hurt(
+            whole,
+            ("a known kind without its fields", 3, "trigger"),
+            &others,
+            &|lines| {
+                lines[2] = b"{\"seq\":1,\"at\":0,\"what\":{\"type\":\"turn/start\"}}\n".to_vec();
+            },
+        ),
+        hurt(
+            whole,
+            ("a last line of something else", 6, "no event"),
+            &[0, 1, 2, 3],
+            &|lines| lines[5] = b"hello\n".to_vec(),
+        ),
+    ]
+}
+
+/// Events in places that are not theirs.
+fn misplaced_events(whole: &[Vec<u8>]) -> Vec<Hurt> {
+    let misplaced = |what, line, reason, salvaged: &[u64], change: Change| {
+        hurt(whole, (what, line, reason), salvaged, change)
     };
     let all = [0, 1, 2, 3, 4];
-    let put =
-        |at: usize, text: &'static [u8]| move |lines: &mut Vec<Vec<u8>>| lines[at] = text.to_vec();
+    let event = |seq: u64| {
+        let text = format!("{{\"seq\":{seq},\"at\":9,\"what\":{{\"type\":\"step/end\"}}}}\n");
+        text.into_bytes()
+    };
     vec![
-        case(
-            "no line of ours",
-            3,
-            "no event",
-            &[0, 2, 3, 4],
-            &put(2, b"something else\n"),
-        ),
-        case(
-            "an empty line",
-            3,
-            "no event",
-            &[0, 2, 3, 4],
-            &put(2, b"\n"),
-        ),
-        case(
-            "bytes that were not written",
-            3,
-            "no event",
-            &[0, 3, 4],
-            &put(2, &[0; 64]),
-        ),
-        case(
-            "a hole and an end",
-            3,
-            "no event",
-            &[0, 2, 3, 4],
-            &put(2, b"\0\0\0\n"),
-        ),
-        case("bytes of no text", 3, "no event", &[0, 2, 3, 4], &|lines| {
-            lines[2][30] = 0xff
-        }),
-        case("half a line", 3, "no event", &[0, 3, 4], &|lines| {
-            lines[2].truncate(20)
-        }),
-        case(
-            "a known kind without its fields",
-            3,
-            "trigger",
-            &[0, 2, 3, 4],
-            &put(
-                2,
-                b"{\"seq\":1,\"at\":0,\"what\":{\"type\":\"turn/start\"}}\n",
-            ),
-        ),
-        case(
-            "a last line of something else",
-            6,
-            "no event",
-            &[0, 1, 2, 3],
-            &put(5, b"hello\n"),
-        ),
-        case(
+        misplaced(
             "a gap",
             4,
             "event 3 stands where event 2 should",
@@ -94,7 +97,7 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
                 lines.remove(3);
             },
         ),
-        case(
+        misplaced(
             "a line twice",
             4,
             "event 1 stands where event 2 should",
@@ -103,7 +106,7 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
                 lines.insert(3, lines[2].clone());
             },
         ),
-        case(
+        misplaced(
             "the last line twice",
             7,
             "event 4 stands where event 5 should",
@@ -112,8 +115,8 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
                 lines.push(lines[5].clone());
             },
         ),
-        case(
-            "lines in another order",
+        misplaced(
+            "another order",
             3,
             "event 2 stands where event 1 should",
             &all,
@@ -121,31 +124,37 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
                 lines.swap(2, 3);
             },
         ),
-        case(
-            "another event of a number",
+        misplaced(
+            "another event",
             7,
             "event 1 stands where event 5 should",
             &all,
             &|lines| {
-                lines.push(b"{\"seq\":1,\"at\":9,\"what\":{\"type\":\"step/end\"}}\n".to_vec());
+                lines.push(event(1));
             },
         ),
-        case(
-            "a number that is none",
+        misplaced(
+            "a number beyond all",
             3,
             "event 18446744073709551615",
             &[0, 2, 3, 4, u64::MAX],
-            &put(
-                2,
-                b"{\"seq\":18446744073709551615,\"at\":0,\"what\":{\"type\":\"step/end\"}}\n",
-            ),
+            &|lines| lines[2] = event(u64::MAX),
         ),
-        case("no header", 1, "no header", &all, &|lines| {
+    ]
+}
+
+/// Headers that are none.
+fn no_headers(whole: &[Vec<u8>]) -> Vec<Hurt> {
+    let first = |what, reason, salvaged: &[u64], change: Change| {
+        hurt(whole, (what, 1, reason), salvaged, change)
+    };
+    let all = [0, 1, 2, 3, 4];
+    vec![
+        first("no header", "no header", &all, &|lines| {
             lines.remove(0);
         }),
-        case(
+        first(
             "another header",
-            1,
             "header of session whole",
             &all,
             &|lines| {
@@ -153,17 +162,12 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
                 lines[0] = text.replace("\"hurt\"", "\"whole\"").into_bytes();
             },
         ),
-        case(
-            "half a header",
-            1,
-            "no header",
-            &all,
-            &put(0, b"{\"header\":{\"id\":\"hurt\"\n"),
-        ),
-        case("an empty file", 1, "header is missing", &[], &Vec::clear),
-        case(
+        first("half a header", "no header", &all, &|lines| {
+            lines[0] = b"{\"header\":{\"id\":\"hurt\"\n".to_vec();
+        }),
+        first("an empty file", "header is missing", &[], &Vec::clear),
+        first(
             "nothing but half a header",
-            1,
             "header is missing",
             &[],
             &|lines| {
@@ -177,7 +181,14 @@ fn cases(whole: &[Vec<u8>]) -> Vec<Hurt> {
 #[tokio::test]
 async fn damage_is_told_with_file_and_line_and_left_as_it_is() {
     let sample = Files::with_two_sessions().await;
-    for hurt in cases(&sample.lines("hurt.jsonl")) {
+    let lines = sample.lines("hurt.jsonl");
+    let cases = [
+        no_events(&lines),
+        misplaced_events(&lines),
+        no_headers(&lines),
+    ]
+    .concat();
+    for hurt in cases {
         let Hurt { what, line, .. } = hurt;
         let files = Files::with_two_sessions().await;
         // One store that knows the session as it was, and one that does not.
@@ -319,7 +330,13 @@ async fn a_blob_whose_bytes_changed_is_damage_and_not_shown() {
     // Whoever brings the bytes again mends it.
     files.write(&name, "something of another length");
     let again = [printed(5, "call", &output)];
-    store_with(&store, &header("hurt"), &again, &[output.clone()]).await;
+    store_with(
+        &store,
+        &header("hurt"),
+        &again,
+        std::slice::from_ref(&output),
+    )
+    .await;
     let back = store.blob(&id("hurt"), output.id()).await.unwrap();
     assert_eq!(back.as_deref(), Some(output.bytes()));
 }

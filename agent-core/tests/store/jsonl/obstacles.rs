@@ -43,7 +43,7 @@ fn assert_file_fault(call: &str, error: Option<&StoreError>, below: &Path, reaso
 async fn a_folder_that_is_none_is_an_error_of_every_call() {
     for (reason, plant) in [
         ("Not a directory", &|root: &Path| {
-            std::fs::write(root, "words").unwrap()
+            std::fs::write(root, "words").unwrap();
         }),
         ("symbolic link", &|root: &Path| symlink(root, root).unwrap()),
     ] as [(&str, &dyn Fn(&Path)); 2]
@@ -75,11 +75,11 @@ async fn a_folder_that_is_missing_holds_no_sessions() {
 async fn what_stands_in_the_place_of_a_log_is_named() {
     for (reason, plant) in [
         ("a folder stands", &|path: &Path| {
-            std::fs::create_dir(path).unwrap()
+            std::fs::create_dir(path).unwrap();
         }),
         ("symbolic link", &|path: &Path| symlink(path, path).unwrap()),
         ("symbolic link", &|path: &Path| {
-            symlink("/nowhere at all", path).unwrap()
+            symlink("/nowhere at all", path).unwrap();
         }),
         ("symbolic link", &|path: &Path| {
             symlink(path.with_file_name("whole.jsonl"), path).unwrap();
@@ -149,7 +149,7 @@ async fn a_blob_that_cannot_be_read_or_made_is_an_error() {
     let again = [printed(5, "call", &output)];
     let mut writer = writer(&store, &id("hurt")).await;
     let refused = writer
-        .append(&header("hurt"), &again, &[output.clone()])
+        .append(&header("hurt"), &again, std::slice::from_ref(&output))
         .await;
     assert_file_fault("append", refused.err().as_ref(), &folder, "directory");
     std::fs::remove_dir(&file).unwrap();
@@ -158,14 +158,14 @@ async fn a_blob_that_cannot_be_read_or_made_is_an_error() {
     let error = store.blob(&id("hurt"), output.id()).await.err();
     assert_file_fault("blob", error.as_ref(), &folder, "Not a directory");
     let refused = writer
-        .append(&header("hurt"), &again, &[output.clone()])
+        .append(&header("hurt"), &again, std::slice::from_ref(&output))
         .await;
     assert_file_fault("append", refused.err().as_ref(), &folder, "");
     assert_eq!(whole(&store, &id("hurt")).await, events("hurt"));
     // Once the way is free, the same append does.
     std::fs::remove_file(&folder).unwrap();
     writer
-        .append(&header("hurt"), &again, &[output.clone()])
+        .append(&header("hurt"), &again, std::slice::from_ref(&output))
         .await
         .unwrap();
     let back = store.blob(&id("hurt"), output.id()).await.unwrap();

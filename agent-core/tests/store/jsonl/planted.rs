@@ -41,7 +41,7 @@ async fn what_bears_a_hidden_name_is_not_followed() {
             }
             let store = files.open();
             let events = [printed(0, "call", &blob)];
-            store_with(&store, &header("new"), &events, &[blob.clone()]).await;
+            store_with(&store, &header("new"), &events, std::slice::from_ref(&blob)).await;
             store.update(&id("new"), &put_away()).await.unwrap();
             assert_eq!(list(&store).await.sessions.len(), 3, "{name}");
             assert_eq!(whole(&store, &id("new")).await, events, "{name}");
