@@ -96,6 +96,10 @@ impl SessionStore for SqliteStore {
         list::list(&self.database, request).await
     }
 
+    async fn ids(&self, beginning: &str, limit: usize) -> Result<Vec<SessionId>, StoreError> {
+        list::ids(&self.database, beginning, limit).await
+    }
+
     async fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError> {
         change::update(&self.database, id, change).await
     }

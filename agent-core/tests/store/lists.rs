@@ -22,6 +22,7 @@ every_store!(
     what_is_put_away_is_listed_on_demand,
     a_cursor_survives_being_written_down,
     a_cursor_outlives_its_session,
+    sessions_are_found_by_the_beginning_of_their_id,
 );
 
 /// Everything from the front.
@@ -341,6 +342,33 @@ fn an_invented_cursor_is_an_error() {
         assert!(
             matches!(&error, StoreError::UnknownCursor { cursor } if cursor == text),
             "{text:?}: {error}"
+        );
+    }
+}
+
+async fn sessions_are_found_by_the_beginning_of_their_id(place: &dyn Place) {
+    let one = place.open().await;
+    for name in ["b-1", "a-2", "a-10", "b-2", "a-1", "a", "A-1"] {
+        store(&*one, &header(name), &prompts(0, 1)).await;
+    }
+    one.update(&id("a-2"), &put_away(true)).await.unwrap();
+    let two = place.open().await;
+    let table: [(&str, usize, &[&str]); 8] = [
+        ("a-", 9, &["a-1", "a-10", "a-2"]),
+        ("a-", 2, &["a-1", "a-10"]),
+        ("a-", 0, &[]),
+        ("b-2", 9, &["b-2"]),
+        ("c", 9, &[]),
+        ("%", 9, &[]),
+        ("a_", 9, &[]),
+        ("", 9, &["A-1", "a", "a-1", "a-10", "a-2", "b-1", "b-2"]),
+    ];
+    for (beginning, limit, expected) in table {
+        let expected: Vec<_> = expected.iter().map(|name| id(name)).collect();
+        assert_eq!(
+            two.ids(beginning, limit).await.unwrap(),
+            expected,
+            "{limit} of {beginning:?}"
         );
     }
 }

@@ -58,6 +58,23 @@ pub(super) async fn list(
     Ok(page)
 }
 
+/// Sessions whose id begins so, whatever state they are in; by the index of ids.
+pub(super) async fn ids(
+    database: &Database,
+    beginning: &str,
+    limit: usize,
+) -> Result<Vec<SessionId>, StoreError> {
+    let ids: Vec<String> = sqlx::query_scalar(
+        "SELECT id FROM sessions WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT ?2",
+    )
+    .bind(beginning)
+    .bind(size(limit))
+    .fetch_all(database.pool())
+    .await
+    .map_err(|error| database.read_fault(&error))?;
+    Ok(ids.into_iter().map(SessionId::from).collect())
+}
+
 fn cursor(row: &SummaryRow) -> Cursor {
     Cursor {
         updated_at: super::database::natural(row.5),
