@@ -156,7 +156,7 @@ fn output(card: u64, random: &mut u64) -> String {
             ),
         }
         .unwrap();
-        if line == needle_line && card % 50 == 0 {
+        if line == needle_line && card.is_multiple_of(50) {
             writeln!(text, "thread main panicked at {RARE} in case {card}").unwrap();
         }
     }
