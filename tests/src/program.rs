@@ -92,6 +92,14 @@ impl Program {
             .unwrap_or_else(|fault| panic!("cannot wait for {}: {fault}", self.name))
     }
 
+    /// Ends it by SIGKILL, in the middle of whatever it does, and waits for that.
+    pub async fn kill(&mut self) {
+        self.child
+            .kill()
+            .await
+            .unwrap_or_else(|fault| panic!("cannot kill {}: {fault}", self.name));
+    }
+
     /// All that it wrote to its stderr, which must be closed: the program and what it started have ended.
     pub async fn stderr(self, within: Duration) -> String {
         tokio::time::timeout(within, self.stderr)

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::editor::{Editor, draws_cards};
 
 /// A PNG with every byte in it, and all that a terminal could change: CR, LF, both, many of them, sequences, a tab.
-fn picture() -> Vec<u8> {
+pub fn picture() -> Vec<u8> {
     let mut data: Vec<u8> = (0..=255).collect();
     data.extend(b"\r\n\n\r\r\r\n\r\r\n\n\n\t\x1b[31m\x1b]0;x\x07\x03\x04\x11\x13\x1a\x1c");
     data.extend((0..40_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()));

@@ -24,6 +24,8 @@ mod images;
 mod left_out;
 mod models;
 mod permission;
+mod replayed;
 mod scripted;
+mod seen;
 mod slow_reader;
 mod store;
