@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::editor::{Editor, draws_cards};
 
 /// Resident memory of a process, in KiB.
-fn resident(pid: u32) -> u64 {
+pub fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
         .lines()
