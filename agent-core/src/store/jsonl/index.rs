@@ -16,7 +16,7 @@ use super::beside::{self, Beside};
 use super::durable::{self, Stamp, absent, fault};
 use super::facts::{self, Facts};
 use super::lines::Unreadable;
-use super::names::{Names, session_of};
+use super::names::{self, Meaning, Names};
 use super::removing;
 use super::right::FolderRight;
 use crate::session::SessionId;
@@ -127,7 +127,7 @@ impl Index {
             self.read_file(names);
         }
         let mut news = Vec::new();
-        let found = self.bring_up_to_date(names, id, &mut news);
+        let found = self.bring_up_to_date(names, id, true, &mut news);
         if !news.is_empty() {
             add(names, &news);
         }
@@ -152,14 +152,21 @@ impl Index {
             self.sessions.clear();
             return Ok(survey);
         };
-        let mut news = Vec::new();
+        let mut logs = Vec::new();
+        let mut set_beside = HashSet::new();
         for file in folder {
-            let file = file.map_err(fault(root, "listed"))?;
-            let Some(id) = session_of(&file.file_name()) else {
-                removing::sweep(names, &file.file_name());
-                continue;
-            };
-            match self.bring_up_to_date(names, &id, &mut news) {
+            let file = file.map_err(fault(root, "listed"))?.file_name();
+            match names::meaning(&file) {
+                Some(Meaning::Log(id)) => logs.push(id),
+                Some(Meaning::Beside(id)) => _ = set_beside.insert(id),
+                Some(Meaning::Draft(id)) => removing::sweep(names, &id),
+                None => {}
+            }
+        }
+        let mut news = Vec::new();
+        for id in logs {
+            let beside = set_beside.contains(&id);
+            match self.bring_up_to_date(names, &id, beside, &mut news) {
                 Ok(true) => survey.sessions.push(id),
                 Ok(false) => {}
                 Err(StoreError::Damaged { damage, .. }) => survey.damaged.push(damage),
@@ -185,11 +192,13 @@ impl Index {
         Ok(there.is_some_and(|there| known.is_some_and(|(stamp, _)| *stamp == Stamp::of(&there))))
     }
 
-    /// Looks at the states of log and sidecar, and reads what has changed. False without a log.
+    /// Looks at the states of log and sidecar, and reads what has changed. False without a log. Where there is no sidecar
+    /// for sure, none is looked for.
     fn bring_up_to_date(
         &mut self,
         names: &Names,
         id: &SessionId,
+        beside: bool,
         news: &mut Vec<IndexLine>,
     ) -> Result<bool, StoreError> {
         let path = names.log(id);
@@ -226,6 +235,10 @@ impl Index {
                     return Err(wrong(why));
                 }
             }
+        }
+        if !beside {
+            known.beside = None;
+            return Ok(true);
         }
         let path = names.beside(id);
         let there = absent(path.symlink_metadata()).map_err(fault(&path, "read"))?;

@@ -1,5 +1,6 @@
 //! What the files of a session are called.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,8 @@ use crate::store::{BlobId, StoreError};
 const LONGEST_ID: usize = 200;
 
 const LOG: &str = ".jsonl";
+const BESIDE: &str = ".meta.json";
+const NEW: &str = ".new";
 
 /// The names of files below one folder. Names with a dot in front are never those of a session.
 #[derive(Debug)]
@@ -34,17 +37,17 @@ impl Names {
 
     /// The log before its first events are durable. Who has it locked may begin the session.
     pub(super) fn draft(&self, id: &SessionId) -> PathBuf {
-        self.root.join(format!(".{id}{LOG}.new"))
+        self.root.join(format!(".{id}{LOG}{NEW}"))
     }
 
     /// What was changed beside the log.
     pub(super) fn beside(&self, id: &SessionId) -> PathBuf {
-        self.root.join(format!("{id}.meta.json"))
+        self.root.join(format!("{id}{BESIDE}"))
     }
 
     /// The same before it is durable.
     pub(super) fn beside_draft(&self, id: &SessionId) -> PathBuf {
-        self.root.join(format!(".{id}.meta.json.new"))
+        self.root.join(format!(".{id}{BESIDE}{NEW}"))
     }
 
     /// The folder of blobs.
@@ -94,10 +97,29 @@ pub(super) fn fits(id: &SessionId) -> bool {
     !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(plain)
 }
 
-/// The session whose log has this name; none for any other file.
-pub(super) fn session_of(file: &std::ffi::OsStr) -> Option<SessionId> {
-    let id = SessionId::from(file.to_str()?.strip_suffix(LOG)?.to_owned());
-    fits(&id).then_some(id)
+/// What a file is to a session.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The log.
+    Log(SessionId),
+    /// A log that is not, or no more.
+    Draft(SessionId),
+    /// The sidecar.
+    Beside(SessionId),
+}
+
+/// What the name of a file tells; none for a file that is not of a session, or only through its folder.
+pub(super) fn meaning(file: &OsStr) -> Option<Meaning> {
+    let file = file.to_str()?;
+    let session = |id: &str| Some(SessionId::from(id.to_owned())).filter(fits);
+    if let Some(hidden) = file.strip_prefix('.') {
+        let log = hidden.strip_suffix(NEW)?;
+        return session(log.strip_suffix(LOG)?).map(Meaning::Draft);
+    }
+    if let Some(id) = file.strip_suffix(LOG) {
+        return session(id).map(Meaning::Log);
+    }
+    session(file.strip_suffix(BESIDE)?).map(Meaning::Beside)
 }
 
 /// The sessions of a folder whose id begins so: at most `limit`, in order.
@@ -112,9 +134,12 @@ pub(super) fn beginning_with(
             return Ok(found);
         };
         for file in folder {
-            found.extend(session_of(&file?.file_name()));
+            if let Some(Meaning::Log(id)) = meaning(&file?.file_name())
+                && id.as_str().starts_with(beginning)
+            {
+                found.push(id);
+            }
         }
-        found.retain(|id| id.as_str().starts_with(beginning));
         found.sort();
         found.truncate(limit);
         Ok(found)
@@ -122,36 +147,44 @@ pub(super) fn beginning_with(
     read().map_err(fault(names.root(), "listed"))
 }
 
-/// The session of which this is the name of a draft.
-pub(super) fn session_of_draft(file: &std::ffi::OsStr) -> Option<SessionId> {
-    let log = file.to_str()?.strip_prefix('.')?.strip_suffix(".new")?;
-    session_of(log.as_ref())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
-    use std::ffi::OsStr;
 
     #[test]
     fn files_are_named_after_sessions_and_back() {
-        let table = [
-            ("0198c3f2-7c4e-7e0a.jsonl", Some("0198c3f2-7c4e-7e0a")),
-            ("a.b_c.jsonl", Some("a.b_c")),
-            ("a.jsonl.jsonl", Some("a.jsonl")),
-            (".a.jsonl", None),
-            (".jsonl", None),
-            ("a.jsonl.new", None),
-            ("a.meta.json", None),
-            ("copy of a.jsonl", None),
-            ("ä.jsonl", None),
-        ];
-        for (file, id) in table {
-            let found = session_of(OsStr::new(file));
-            assert_eq!(found.as_ref().map(SessionId::as_str), id, "{file}");
+        let session = |id: &str| SessionId::from(id.to_owned());
+        let names = Names::new(PathBuf::new());
+        for id in [
+            "0198c3f2-7c4e-7e0a",
+            "a.b_c",
+            "a.jsonl",
+            "a.meta.json",
+            "a.jsonl.new",
+        ]
+        .map(session)
+        {
+            let found = |path: PathBuf| meaning(path.as_os_str());
+            assert_eq!(found(names.log(&id)), Some(Meaning::Log(id.clone())));
+            assert_eq!(found(names.draft(&id)), Some(Meaning::Draft(id.clone())));
+            assert_eq!(found(names.beside(&id)), Some(Meaning::Beside(id.clone())));
+            for other in [names.beside_draft(&id), names.blobs(&id)] {
+                assert_eq!(found(other), None);
+            }
         }
-        let names = Names::new(PathBuf::from("/data"));
+        for file in [
+            ".a.jsonl",
+            ".jsonl",
+            "..jsonl.new",
+            "a.jsonl.new",
+            "copy of a.jsonl",
+            "ä.jsonl",
+            ".index.jsonl",
+            "notes.json",
+        ] {
+            assert_eq!(meaning(OsStr::new(file)), None, "{file}");
+        }
         for id in ["", "..", "a/b", "a\0", "a b", &"x".repeat(201)] {
             assert!(names.refuse(&SessionId::from(id.to_owned())).is_err());
         }

@@ -1,6 +1,5 @@
 //! The end of sessions.
 
-use std::ffi::OsStr;
 use std::io;
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +7,7 @@ use super::blobs;
 use super::durable::{self, absent, fault};
 use super::facts::unreadable;
 use super::lines::{LogReader, Unreadable};
-use super::names::{self, Names};
+use super::names::Names;
 use super::right::{self, FolderRight, Right};
 use crate::session::SessionId;
 use crate::store::StoreError;
@@ -73,21 +72,17 @@ pub(super) fn leftovers(names: &Names, id: &SessionId) -> io::Result<()> {
     blobs::remove_all(names, id)
 }
 
-/// Removes what is left of a session when its deletion, or its first append, was ended by a crash a good while ago. `file` is
-/// the name of any file in the folder.
-pub(super) fn sweep(names: &Names, file: &OsStr) {
-    let Some(id) = names::session_of_draft(file) else {
-        return;
-    };
-    let draft = names.draft(&id);
+/// Removes what is left of a session when its deletion, or its first append, was ended by a crash a good while ago.
+pub(super) fn sweep(names: &Names, id: &SessionId) {
+    let draft = names.draft(id);
     let age = |changed: SystemTime| SystemTime::now().duration_since(changed).ok();
     let old = draft
         .symlink_metadata()
         .and_then(|there| there.modified())
         .is_ok_and(|changed| age(changed).is_some_and(|age| age > OLD));
-    let log_is_there = names.log(&id).symlink_metadata().is_ok();
+    let log_is_there = names.log(id).symlink_metadata().is_ok();
     if old && !log_is_there {
-        match delete(names, &id) {
+        match delete(names, id) {
             Ok(_) | Err(StoreError::Held { .. }) => {}
             Err(error) => {
                 tracing::debug!(path = %draft.display(), %error, "what a crash left was not removed");

@@ -23,13 +23,33 @@ const BUSY: Duration = Duration::from_secs(10);
 /// How long between two tries to get a lock.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// A file that is locked, as long as this lives.
+#[derive(Debug)]
+pub(super) struct Locked(File);
+
+impl std::ops::Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    /// Closing the file would do, were it not that a process which is just being started has it open too, until it has become
+    /// another program.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// The right to write to a session, as long as this lives. Its file only ever grows at its end.
 #[derive(Debug)]
 pub(super) enum Right {
     /// Of a session that exists: its log.
-    Begun(File),
+    Begun(Locked),
     /// Of one that does not: the draft of its log, which is empty.
-    Draft(File),
+    Draft(Locked),
 }
 
 /// Takes the right to write to a session. [`StoreError::Held`] while somebody else has it.
@@ -38,7 +58,7 @@ pub(super) fn take(names: &Names, id: &SessionId) -> Result<Right, StoreError> {
     let (log, draft) = (names.log(id), names.draft(id));
     for _ in 0..TRIES {
         if let Some(file) = open_log(&log).map_err(fault(&log, "opened"))? {
-            lock(&file, &log, id)?;
+            let file = lock(file, &log, id)?;
             if durable::still_at(&file, &log).map_err(fault(&log, "opened"))? {
                 return Ok(Right::Begun(file));
             }
@@ -72,7 +92,7 @@ fn open_log(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Makes a draft and locks it; none when somebody else was quicker with something, and all has to be looked at again.
-fn take_draft(names: &Names, draft: &Path, id: &SessionId) -> Result<Option<File>, StoreError> {
+fn take_draft(names: &Names, draft: &Path, id: &SessionId) -> Result<Option<Locked>, StoreError> {
     let saving = || fault(draft, "saved");
     durable::make_folder(names.root()).map_err(fault(names.root(), "saved"))?;
     let left = match absent(draft.symlink_metadata()).map_err(saving())? {
@@ -81,7 +101,7 @@ fn take_draft(names: &Names, draft: &Path, id: &SessionId) -> Result<Option<File
             let Some((file, _)) = absent(durable::open(draft)).map_err(saving())? else {
                 return Ok(None);
             };
-            lock(&file, draft, id)?;
+            let file = lock(file, draft, id)?;
             if !durable::still_at(&file, draft).map_err(saving())? {
                 return Ok(None);
             }
@@ -91,14 +111,14 @@ fn take_draft(names: &Names, draft: &Path, id: &SessionId) -> Result<Option<File
     };
     let file = durable::draft(draft).map_err(saving())?;
     drop(left);
-    lock(&file, draft, id)?;
+    let file = lock(file, draft, id)?;
     let ours = durable::still_at(&file, draft).map_err(saving())?;
     Ok(ours.then_some(file))
 }
 
-fn lock(file: &File, path: &Path, id: &SessionId) -> Result<(), StoreError> {
+fn lock(file: File, path: &Path, id: &SessionId) -> Result<Locked, StoreError> {
     match file.try_lock() {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Locked(file)),
         Err(TryLockError::WouldBlock) => Err(StoreError::Held { id: id.clone() }),
         Err(TryLockError::Error(error)) => Err(fault(path, "opened")(error)),
     }
@@ -107,7 +127,7 @@ fn lock(file: &File, path: &Path, id: &SessionId) -> Result<(), StoreError> {
 /// The right to change what lies beside the logs, one program at a time: the lock on their folder.
 #[derive(Debug)]
 pub(super) struct FolderRight {
-    _folder: File,
+    _folder: Locked,
 }
 
 impl FolderRight {
@@ -120,7 +140,11 @@ impl FolderRight {
         };
         loop {
             match folder.try_lock() {
-                Ok(()) => return Ok(Some(Self { _folder: folder })),
+                Ok(()) => {
+                    return Ok(Some(Self {
+                        _folder: Locked(folder),
+                    }));
+                }
                 Err(TryLockError::WouldBlock) if begun.elapsed() < BUSY => {
                     std::thread::sleep(PAUSE);
                 }
@@ -140,6 +164,8 @@ impl FolderRight {
     pub(super) fn if_free(names: &Names) -> Option<Self> {
         let folder = File::open(names.root()).ok()?;
         folder.try_lock().ok()?;
-        Some(Self { _folder: folder })
+        Some(Self {
+            _folder: Locked(folder),
+        })
     }
 }
