@@ -17,7 +17,7 @@ use crate::session::update::{self, Updates};
 use crate::session::{SCHEMA_VERSION, SessionHeader, SessionId};
 use crate::shell::sandbox::Support;
 use crate::shell::terminal::TerminalSize;
-use crate::store::sqlite::SqliteStore;
+use crate::store::opening::StorePlace;
 use crate::store::{SessionStore, StoreError};
 use crate::surroundings::{LoginPath, Surroundings};
 use crate::tool::background::{BashInput, BashKill, BashList, BashOutput};
@@ -55,20 +55,31 @@ struct Inner {
 #[derive(Debug)]
 struct OpenSession(Session);
 
-/// The store, opened at its first use. A failure is not kept: the person may mend the cause.
+/// The store that the configuration names, read and opened at the first use. A failure is not kept: the person may mend the cause.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreSlot {
-    path: PathBuf,
+    surroundings: Surroundings,
     store: Arc<OnceCell<Arc<dyn SessionStore>>>,
 }
 
 impl StoreSlot {
     pub(crate) async fn get(&self) -> Result<Arc<dyn SessionStore>, StoreError> {
-        let open = || async {
-            let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(&self.path).await?);
-            Ok(store)
-        };
+        let open = async || self.place()?.open().await;
         self.store.get_or_try_init(open).await.cloned()
+    }
+
+    /// The store, where there is one that was used before: none is made.
+    async fn get_made(&self) -> Result<Option<Arc<dyn SessionStore>>, StoreError> {
+        if self.store.get().is_none() && !self.place()?.look().await?.made {
+            return Ok(None);
+        }
+        self.get().await.map(Some)
+    }
+
+    fn place(&self) -> Result<StorePlace, StoreError> {
+        let config = Config::load(&self.surroundings)
+            .map_err(|error| StoreError::Config(Box::new(error)))?;
+        Ok(StorePlace::of(&config.store, &self.surroundings.data_dir))
     }
 }
 
@@ -130,28 +141,19 @@ pub enum OpenError {
 impl Agent {
     /// An agent with the person's own store.
     pub fn new(surroundings: Surroundings) -> Self {
-        let path = surroundings.data_dir.join("sessions.sqlite");
-        Self::build(
-            surroundings,
-            StoreSlot {
-                path,
-                store: Arc::new(OnceCell::new()),
-            },
-        )
+        Self::build(surroundings, OnceCell::new())
     }
 
     /// An agent with another store, such as one in memory.
     pub fn with_store(surroundings: Surroundings, store: Arc<dyn SessionStore>) -> Self {
-        Self::build(
-            surroundings,
-            StoreSlot {
-                path: PathBuf::new(),
-                store: Arc::new(OnceCell::new_with(Some(store))),
-            },
-        )
+        Self::build(surroundings, OnceCell::new_with(Some(store)))
     }
 
-    fn build(surroundings: Surroundings, store: StoreSlot) -> Self {
+    fn build(surroundings: Surroundings, store: OnceCell<Arc<dyn SessionStore>>) -> Self {
+        let store = StoreSlot {
+            surroundings: surroundings.clone(),
+            store: Arc::new(store),
+        };
         Self {
             inner: Arc::new(Inner {
                 surroundings,
@@ -262,6 +264,11 @@ impl Agent {
             updates,
             registration: Registration { _session: open },
         }
+    }
+
+    /// The person's store, if there is one that was used before: none is made. For whoever only asks.
+    pub async fn store_if_made(&self) -> Result<Option<Arc<dyn SessionStore>>, StoreError> {
+        self.inner.store.get_made().await
     }
 
     /// The person's store, opened at its first use.

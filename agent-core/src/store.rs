@@ -10,6 +10,7 @@ pub mod interchange;
 pub mod jsonl;
 pub mod list;
 pub mod memory;
+pub mod opening;
 pub mod postgres;
 pub mod search;
 pub mod sqlite;

@@ -5,6 +5,7 @@
 mod checks;
 mod finding;
 mod login_shell;
+mod store;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,17 +49,17 @@ async fn look(surroundings: &Surroundings, cwd: &std::path::Path) -> Report {
     let support = agent_core::shell::sandbox::Support::probe(environment);
     let configured = |topic, look: &dyn Fn(&Config) -> Finding| match &loaded {
         Ok(config) => look(config),
-        Err(_) => Finding::new(
-            topic,
-            State::Note,
-            "not known until the configuration is mended; before that no session starts",
-        ),
+        Err(_) => unknown(topic),
     };
     Report {
         findings: vec![
             checks::configuration(surroundings, &loaded),
             configured("model", &|config| checks::model(config, environment)),
             checks::sessions(&surroundings.data_dir),
+            match &loaded {
+                Ok(config) => store::open(config, &surroundings.data_dir).await,
+                Err(_) => unknown("store"),
+            },
             checks::bash(environment),
             login_shell::compare(environment).await,
             checks::kernel(),
@@ -73,4 +74,12 @@ async fn look(surroundings: &Surroundings, cwd: &std::path::Path) -> Report {
             }),
         ],
     }
+}
+
+fn unknown(topic: &'static str) -> Finding {
+    Finding::new(
+        topic,
+        State::Note,
+        "not known until the configuration is mended; before that no session starts",
+    )
 }

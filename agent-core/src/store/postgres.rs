@@ -59,6 +59,12 @@ impl PostgresStore {
         })
     }
 
+    /// Whether the database holds a store, and what a person may want to know of the server. Looks and changes nothing; an error
+    /// where [`open`](Self::open) would find one, too.
+    pub async fn look(address: &ServerAddress) -> Result<(bool, Vec<String>), StoreError> {
+        schema::look(&Connections::new(address)?).await
+    }
+
     /// Whether the log of a session has all its events.
     async fn check(&self, id: &SessionId) -> Result<(), StoreError> {
         let rows: Vec<(i64, i64)> = self

@@ -54,6 +54,13 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// Whether the file has been made. Looks and changes nothing; an error where [`open`](Self::open) would find one, too.
+    pub async fn look(path: &Path) -> Result<bool, StoreError> {
+        open::is_made(path).await
+    }
+}
+
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError> {

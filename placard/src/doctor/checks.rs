@@ -58,17 +58,19 @@ pub(super) fn sessions(folder: &Path) -> Finding {
     let existing = folder.ancestors().find(|part| part.exists());
     let existing = existing.unwrap_or(Path::new("/"));
     match takes_folders(existing) {
-        Ok(()) if existing == folder => Finding::new(topic, State::Ok, format!("kept in {shown}")),
+        Ok(()) if existing == folder => {
+            Finding::new(topic, State::Ok, format!("their files are kept in {shown}"))
+        }
         Ok(()) => Finding::new(
             topic,
             State::Ok,
-            format!("will be kept in {shown}, which the first one makes"),
+            format!("their files will be kept in {shown}, which the first one makes"),
         ),
         Err(error) => Finding::new(
             topic,
             State::Wrong,
             format!(
-                "cannot be kept in {shown}: no folder can be made in {}: {error}. Mend that, or set XDG_DATA_HOME to a folder that you can write",
+                "their files cannot be kept in {shown}: no folder can be made in {}: {error}. Mend that, or set XDG_DATA_HOME to a folder that you can write",
                 existing.display()
             ),
         ),

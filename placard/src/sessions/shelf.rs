@@ -1,7 +1,5 @@
 //! Where the sessions of this person are.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_core::Agent;
@@ -10,29 +8,8 @@ use agent_core::store::{SessionStore, StoreError};
 
 /// The store, for whoever only asks: where none was made yet there are no sessions, and none is made.
 pub(crate) async fn stored(agent: &Agent) -> Result<Arc<dyn SessionStore>, StoreError> {
-    if is_made(agent)? {
-        agent.store().await
-    } else {
-        Ok(Arc::new(MemoryStore::default()))
-    }
-}
-
-/// Whether there is a store. Only what is certainly not there is not.
-fn is_made(agent: &Agent) -> Result<bool, StoreError> {
-    let path = place(agent);
-    match std::fs::symlink_metadata(&path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(StoreError::File {
-            path,
-            attempted: "opened",
-            reason: error.to_string(),
-        }),
-    }
-}
-
-fn place(agent: &Agent) -> PathBuf {
-    agent.surroundings().data_dir.join("sessions.sqlite")
+    let made = agent.store_if_made().await?;
+    Ok(made.unwrap_or_else(|| Arc::new(MemoryStore::default())))
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ async fn with_a_wrong_configuration_what_a_session_would_get_is_not_known() {
             configuration["text"].as_str().unwrap().contains(mistake),
             "{configuration}"
         );
-        for topic in ["model", "sandbox", "variables"] {
+        for topic in ["model", "store", "sandbox", "variables"] {
             assert_eq!(
                 finding(&report, topic),
                 json!({
@@ -194,12 +194,75 @@ async fn a_folder_for_sessions_that_cannot_be_made_is_wrong() {
     assert_eq!(sessions["state"], "wrong", "{sessions}");
     let words = sessions["text"].as_str().unwrap();
     assert!(
-        words.starts_with("cannot be kept in /proc/nope/placard: no folder can be made in /proc: "),
+        words.starts_with(
+            "their files cannot be kept in /proc/nope/placard: no folder can be made in /proc: "
+        ),
         "{words}"
     );
     assert!(
         words.ends_with("or set XDG_DATA_HOME to a folder that you can write"),
         "{words}"
+    );
+}
+
+#[tokio::test]
+async fn the_store_is_named_and_looked_at() {
+    let home = Home::new();
+    let data = home.folder().join("data");
+    let kept = data.join("placard");
+    let variables = [("XDG_DATA_HOME", data.to_str().unwrap())];
+    let sqlite = kept.join("sessions.sqlite");
+    let expected = |state: &str, text: String| json!({"topic": "store", "state": state, "text": text, "details": []});
+
+    let (_, report) = doctor(&home, &["--json"], &variables).await;
+    assert_eq!(
+        finding(&report, "store"),
+        expected(
+            "ok",
+            format!(
+                "SQLite, in {}, which the first session makes",
+                sqlite.display()
+            )
+        )
+    );
+    assert!(!kept.exists());
+
+    fs::create_dir_all(kept.join("sessions")).unwrap();
+    configure(&home, "[store]\nkind = \"jsonl\"");
+    let (_, report) = doctor(&home, &["--json"], &variables).await;
+    assert_eq!(
+        finding(&report, "store"),
+        expected(
+            "ok",
+            format!("JSONL, in {}; it opens", kept.join("sessions").display())
+        )
+    );
+
+    fs::write(&sqlite, "a letter to nobody, which is no database").unwrap();
+    configure(&home, "");
+    let (code, report) = doctor(&home, &["--json"], &variables).await;
+    let store = finding(&report, "store");
+    assert_eq!((code, &store["state"]), (1, &json!("wrong")), "{store}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named_without_its_password() {
+    let home = Home::new();
+    let socket = home.folder().display();
+    configure(
+        &home,
+        &format!("[store]\nurl = \"postgres:///placard?host={socket}&user=ada&password=geheim\""),
+    );
+    let (code, report) = doctor(&home, &["--json"], &[]).await;
+    assert_eq!(code, 1, "{report}");
+    assert!(!report.contains("geheim"), "{report}");
+    let text = format!(
+        "the sessions on {socket} (database placard) cannot be opened: nobody answers there (No such file or directory (os \
+         error 2)); start the server, or correct `url` under [store]"
+    );
+    assert_eq!(
+        finding(&report, "store"),
+        json!({"topic": "store", "state": "wrong", "text": text, "details": []})
     );
 }
 

@@ -13,37 +13,66 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/postgres");
 pub(super) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
     let opening = |fault: Fault| connections.error("opened", fault);
     let mut connection = connections.connect().await.map_err(opening)?;
+    if found(connections, &mut connection).await? == Some(known()) {
+        return Ok(());
+    }
+    let found = connections
+        .answered(migrate(&mut connection))
+        .await
+        .map_err(opening)?;
+    refuse_newer(connections, found)
+}
+
+/// Whether there is a store, and what a person may want to know of the server.
+pub(super) async fn look(connections: &Connections) -> Result<(bool, Vec<String>), StoreError> {
+    let opening = |fault: Fault| connections.error("opened", fault);
+    let mut connection = connections.connect().await.map_err(opening)?;
+    let found = found(connections, &mut connection).await?;
+    let asked = sqlx::query_as(
+        "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
+    );
+    let settings: Vec<(String, String)> = connections
+        .answered(asked.fetch_all(&mut connection))
+        .await
+        .map_err(opening)?;
+    let notes = settings.into_iter().map(|(name, setting)| {
+        format!("{name} is {setting} on the server: a power cut there can destroy its sessions")
+    });
+    Ok((found.is_some(), notes.collect()))
+}
+
+/// The database's schema; none before the first migration. An error where this build must not touch it.
+async fn found(
+    connections: &Connections,
+    connection: &mut PgConnection,
+) -> Result<Option<u32>, StoreError> {
+    let opening = |fault: Fault| connections.error("opened", fault);
     let encoding: String = connections
-        .answered(sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut connection))
+        .answered(sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *connection))
         .await
         .map_err(opening)?;
     if encoding != "UTF8" {
-        return Err(connections.refusal(
-            "opened",
-            format!("the database is encoded as {encoding}; create one with ENCODING 'UTF8'"),
-        ));
+        let reason =
+            format!("the database is encoded as {encoding}; create one with ENCODING 'UTF8'");
+        return Err(connections.refusal("opened", reason));
     }
     let found = connections
-        .answered(version(&mut connection))
+        .answered(version(connection))
         .await
         .map_err(opening)?;
-    let mut found = found.unwrap_or_default();
-    if found < known() {
-        found = connections
-            .answered(migrate(&mut connection))
-            .await
-            .map_err(opening)?;
+    refuse_newer(connections, found.unwrap_or_default())?;
+    Ok(found)
+}
+
+fn refuse_newer(connections: &Connections, found: u32) -> Result<(), StoreError> {
+    if found <= known() {
+        return Ok(());
     }
-    if found > known() {
-        return Err(StoreError::NewerOnServer {
-            server: connections.server(),
-            found,
-            known: known(),
-        });
-    }
-    // The end of the connection is no part of the answer.
-    drop(connection);
-    Ok(())
+    Err(StoreError::NewerOnServer {
+        server: connections.server(),
+        found,
+        known: known(),
+    })
 }
 
 /// The schema that this build writes.

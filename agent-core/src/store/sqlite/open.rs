@@ -80,6 +80,11 @@ async fn look_at(path: &Path) -> Result<Found, StoreError> {
     Ok(found)
 }
 
+/// Whether there is anything, found out without changing it.
+pub(super) async fn is_made(path: &Path) -> Result<bool, StoreError> {
+    Ok(look_at(path).await? != Found::Empty)
+}
+
 fn refuse_newer(path: &Path, found: u32) -> Result<(), StoreError> {
     if found <= SCHEMA {
         return Ok(());
