@@ -6,6 +6,7 @@
 
 pub mod blob;
 mod error;
+mod folder;
 pub mod interchange;
 pub mod jsonl;
 pub mod list;

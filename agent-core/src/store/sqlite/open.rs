@@ -1,8 +1,8 @@
 //! Opening the file: private, never a newer build's, brought to this build's schema after a copy was kept.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use sqlx::migrate::Migrator;
@@ -14,7 +14,7 @@ use sqlx::{Connection as _, SqliteConnection};
 use super::before;
 use super::fault::{BUSY, fault, migration_fault, system_fault};
 use super::schema::{Found, SCHEMA, look};
-use crate::store::StoreError;
+use crate::store::{StoreError, folder};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 
@@ -175,11 +175,8 @@ async fn apart<T: Send + 'static>(
 
 /// The folder, and the file with mode 0600 before SQLite would make it with the person's umask.
 fn prepare(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+    if let Some(above) = path.parent() {
+        folder::make_durable(above)?;
     }
     OpenOptions::new()
         .create(true)

@@ -50,10 +50,12 @@ pub(super) fn look(path: &Path) -> io::Result<Found> {
     if start.is_empty() {
         return Ok(logged.map_or(Found::Empty, Found::Schema));
     }
-    let schema = schema_in_page(&start);
-    Ok(schema.map_or(Found::Foreign, |schema| {
-        Found::Schema(logged.unwrap_or(schema))
-    }))
+    match schema_in_page(&start) {
+        Some(schema) => Ok(Found::Schema(logged.unwrap_or(schema))),
+        // A power cut at the making of the file can leave a torn first page, and what takes it back.
+        None if beside(path, "-journal").try_exists()? => Ok(Found::Empty),
+        None => Ok(Found::Foreign),
+    }
 }
 
 /// The name of a database's companion.
