@@ -1,15 +1,15 @@
 //! A short conversation that does everything that a session writes down, with an agent that may die of it.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use inspector::model_server::{Answer, ModelServer, Script};
-use placard_tests::{Home, SOON, binary};
+use placard_tests::Home;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::client::{Client, Gone};
+use crate::disk::{Disk, Tree, write_out};
 use crate::library::{Order, Watch};
 use crate::store::Kept;
 
@@ -42,6 +42,10 @@ impl std::fmt::Display for Sabotage {
 #[derive(Debug)]
 pub struct Aftermath {
     pub home: Home,
+    /// The folder of its session.
+    pub work: PathBuf,
+    /// Its data folder before.
+    pub before: Disk,
     /// Everything that the program has said.
     pub said: Vec<u8>,
     pub watch: Watch,
@@ -100,16 +104,6 @@ fn script() -> Script {
         .then(Answer::new().text(["And again."]))
 }
 
-struct Client {
-    stdin: ChildStdin,
-    lines: Lines<BufReader<ChildStdout>>,
-    said: Vec<u8>,
-    last_id: i64,
-}
-
-/// The program is gone.
-struct Gone;
-
 /// Talks to a fresh agent, which keeps its sessions in that way, while this goes wrong.
 pub async fn converse(kept: Kept, sabotage: &Sabotage) -> Aftermath {
     let mut home = Home::new();
@@ -117,139 +111,77 @@ pub async fn converse(kept: Kept, sabotage: &Sabotage) -> Aftermath {
     home.set("PLACARD_MODEL", "openai/gpt-test");
     home.set("OPENAI_API_KEY", "key-for-tests");
     home.set("OPENAI_BASE_URL", &server.openai_base_url());
-    std::fs::write(home.config_folder().join("config.toml"), kept.config()).unwrap();
-    let watch = Watch::new(&home.path().join("data"), home.path());
-    let mut child = match sabotage {
+    let watch = prepare(&home, kept);
+    let before = Disk::of(&home.path().join("data"));
+    let work = home.work_folder();
+    let (client, finished) = match sabotage {
         Sabotage::Order(order) => {
             watch.order(order);
-            start(&home, watch.environment())
+            let mut client = Client::start(&home, watch.environment());
+            let talked = talk(&mut client, &work).await;
+            (client, talked.is_ok())
         }
-        Sabotage::KillAfter(_) => start(&home, Vec::new()),
+        Sabotage::KillAfter(time) => {
+            let mut client = Client::start(&home, Vec::new());
+            let talked = tokio::time::timeout(*time, talk(&mut client, &work)).await;
+            client.kill();
+            (client, talked.is_ok_and(|talked| talked.is_ok()))
+        }
     };
-    let mut client = Client {
-        stdin: child.stdin.take().unwrap(),
-        lines: BufReader::new(child.stdout.take().unwrap()).lines(),
-        said: Vec::new(),
-        last_id: 0,
-    };
-    let finished = if let Sabotage::KillAfter(time) = sabotage {
-        let talked = tokio::time::timeout(*time, client.talk(&home)).await;
-        // It may have come to its end before.
-        let _ = child.start_kill();
-        talked.is_ok_and(|talked| talked.is_ok())
-    } else {
-        client.talk(&home).await.is_ok()
-    };
-    let Client {
-        stdin,
-        mut lines,
-        mut said,
-        ..
-    } = client;
-    drop(stdin);
-    while let Some(line) = next_line(&mut lines).await {
-        keep(&mut said, &line);
-    }
-    tokio::time::timeout(SOON, child.wait())
-        .await
-        .expect("the program ends")
-        .unwrap();
-    home.quiet(SOON).await;
+    let said = client.finish(&home).await;
     Aftermath {
         home,
+        work,
+        before,
         said,
         watch,
         finished,
     }
 }
 
-fn start(home: &Home, library: Vec<(String, String)>) -> Child {
-    Command::new(binary("placard"))
-        .arg("acp")
-        .env_clear()
-        .envs(home.environment())
-        .envs(library)
-        .current_dir(home.work_folder())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap()
-}
-
-async fn next_line(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
-    tokio::time::timeout(SOON, lines.next_line())
-        .await
-        .expect("the program says something or ends")
-        .unwrap()
-}
-
-fn keep(said: &mut Vec<u8>, line: &str) {
-    said.extend_from_slice(line.as_bytes());
-    // A line that was torn has no end, and is no JSON either.
-    if serde_json::from_str::<Value>(line).is_ok() {
-        said.push(b'\n');
+/// Loads a session from what is left of a data folder, in a home of its own, while this goes wrong.
+pub async fn load(kept: Kept, left: &Tree, session: &str, work: &Path, order: &Order) -> Aftermath {
+    let home = Home::new();
+    write_out(left, &home.path().join("data"));
+    let watch = prepare(&home, kept);
+    let before = Disk::of(&home.path().join("data"));
+    watch.order(order);
+    let mut client = Client::start(&home, watch.environment());
+    let finished = load_and_list(&mut client, session, work).await.is_ok();
+    let said = client.finish(&home).await;
+    Aftermath {
+        home,
+        work: work.to_owned(),
+        before,
+        said,
+        watch,
+        finished,
     }
 }
 
-impl Client {
-    async fn talk(&mut self, home: &Home) -> Result<(), Gone> {
-        let capabilities = json!({"_meta": {"terminal_output": true}});
-        let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
-        self.call("initialize", hello).await?;
-        let answer = self
-            .call(
-                "session/new",
-                json!({"cwd": home.work_folder(), "mcpServers": []}),
-            )
-            .await?;
-        let session = answer["result"]["sessionId"].clone();
-        let prompt =
-            |text: &str| json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
-        self.call("session/prompt", prompt("Do some work.")).await?;
-        std::fs::write(home.work_folder().join("go"), "").unwrap();
-        self.until(|message| {
-            let update = &message["params"]["update"];
-            update["toolCallId"] == BACKGROUND && !update["_meta"]["terminal_exit"].is_null()
-        })
-        .await?;
-        self.call("session/prompt", prompt("And once more."))
-            .await?;
-        Ok(())
-    }
+fn prepare(home: &Home, kept: Kept) -> Watch {
+    std::fs::write(home.config_folder().join("config.toml"), kept.config()).unwrap();
+    Watch::new(&home.path().join("data"), home.path())
+}
 
-    async fn call(&mut self, method: &str, params: Value) -> Result<Value, Gone> {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-            .await?;
-        self.until(|message| message["id"] == id && message.get("method").is_none())
-            .await
-    }
+async fn talk(client: &mut Client, work: &Path) -> Result<(), Gone> {
+    client.greet().await?;
+    let session = client.open(work).await?;
+    client.prompt(&session, "Do some work.").await?;
+    std::fs::write(work.join("go"), "").unwrap();
+    let ended = |message: &Value| {
+        let update = &message["params"]["update"];
+        update["toolCallId"] == BACKGROUND && !update["_meta"]["terminal_exit"].is_null()
+    };
+    client.until(ended).await?;
+    client.prompt(&session, "And once more.").await?;
+    Ok(())
+}
 
-    async fn send(&mut self, message: &Value) -> Result<(), Gone> {
-        let line = format!("{message}\n");
-        self.stdin
-            .write_all(line.as_bytes())
-            .await
-            .map_err(|_| Gone)
-    }
-
-    /// Reads on, allowing whatever is asked for.
-    async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value, Gone> {
-        loop {
-            let line = next_line(&mut self.lines).await.ok_or(Gone)?;
-            keep(&mut self.said, &line);
-            let message: Value = serde_json::from_str(&line).map_err(|_| Gone)?;
-            if message["method"] == "session/request_permission" {
-                let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow-once"}});
-                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome}))
-                    .await?;
-            }
-            if wanted(&message) {
-                return Ok(message);
-            }
-        }
-    }
+async fn load_and_list(client: &mut Client, session: &str, work: &Path) -> Result<(), Gone> {
+    client.greet().await?;
+    client.call("session/list", json!({})).await?;
+    let params = json!({"sessionId": session, "cwd": work, "mcpServers": []});
+    client.call("session/load", params).await?;
+    Ok(())
 }

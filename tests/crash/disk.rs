@@ -79,22 +79,17 @@ pub enum Fate {
 pub type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 impl Disk {
-    /// The folder as if nothing were in it.
-    pub fn empty(root: &Path) -> Self {
+    /// The folder as it is, all of it kept.
+    pub fn of(root: &Path) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let node = fs::metadata(root).unwrap().ino();
-        Self {
+        let mut disk = Self {
             root: root.canonicalize().unwrap(),
             things: vec![Thing::Folder(Folder::default())],
             by_node: HashMap::from([(node, 0)]),
             naming: Vec::new(),
             deaf: false,
-        }
-    }
-
-    /// The folder as it is, all of it kept.
-    pub fn of(root: &Path) -> Self {
-        let mut disk = Self::empty(root);
+        };
         disk.take_in(root, 0);
         disk
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pretty_assertions::assert_eq;
 
 use crate::conversation::{CALLS, Sabotage, converse};
-use crate::disk::{Disk, Fate, read_in};
+use crate::disk::{Fate, read_in};
 use crate::library::{Order, When};
 use crate::parallel::{alone, report, side_by_side};
 use crate::store::Kept;
@@ -68,7 +68,7 @@ fn nothing_gets_around_the_library(kept: Kept) {
     let calls = (1..=CALLS).map(|number| format!("call-{number}"));
     assert_eq!(told.ended, calls.collect());
     let data = aftermath.home.path().join("data");
-    let mut disk = Disk::empty(&data);
+    let mut disk = aftermath.before.clone();
     for operation in &operations {
         disk.note(operation);
     }

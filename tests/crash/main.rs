@@ -7,12 +7,15 @@
     reason = "the helpers of a test fail it as its body does"
 )]
 
+mod balance;
+mod client;
 mod conversation;
 mod disk;
 mod kills;
 mod library;
 mod parallel;
 mod power;
+mod repairs;
 mod store;
 mod survey;
 mod told;

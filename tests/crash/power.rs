@@ -1,5 +1,7 @@
 //! Power is cut in the trace of a program.
 
+use tempfile::TempDir;
+
 use crate::disk::{Disk, Fate, Tree, write_out};
 use crate::parallel::{alone, report, side_by_side};
 use crate::store::Kept;
@@ -12,12 +14,22 @@ use crate::undisturbed::Undisturbed;
 const CUTS: usize = 210;
 
 /// A cut.
-struct Cut {
+#[derive(Debug)]
+pub struct Cut {
     /// How many operations were done.
     after: usize,
     fate: Fate,
     tree: Tree,
-    told: Told,
+    pub told: Told,
+}
+
+impl Cut {
+    /// What is left, in a folder of its own.
+    pub fn rebuilt(&self) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        write_out(&self.tree, folder.path());
+        folder
+    }
 }
 
 impl std::fmt::Display for Cut {
@@ -27,8 +39,12 @@ impl std::fmt::Display for Cut {
 }
 
 /// Cuts power at an even choice of operations. What a point leaves in the same state as the one before is left out.
-fn cuts(disk: Disk, operations: &[Operation], fates: impl Fn(usize) -> Vec<Fate>) -> Vec<Cut> {
-    let mut disk = disk;
+pub fn cuts(
+    before: &Disk,
+    operations: &[Operation],
+    fates: impl Fn(usize) -> Vec<Fate>,
+) -> Vec<Cut> {
+    let mut disk = before.clone();
     let mut cuts: Vec<Cut> = Vec::new();
     let mut points = (0..=CUTS).map(|nth| nth * operations.len() / CUTS);
     let mut next = points.next();
@@ -63,8 +79,7 @@ fn cuts(disk: Disk, operations: &[Operation], fates: impl Fn(usize) -> Vec<Fate>
 
 /// What is found after a cut, by the checks that a killed program gets.
 fn try_out(kept: Kept, undisturbed: &Undisturbed, cut: &Cut) -> Result<(), String> {
-    let folder = tempfile::tempdir().unwrap();
-    write_out(&cut.tree, folder.path());
+    let folder = cut.rebuilt();
     let remains = Remains {
         data: folder.path().join("placard"),
         told: cut.told.clone(),
@@ -83,16 +98,19 @@ fn try_out(kept: Kept, undisturbed: &Undisturbed, cut: &Cut) -> Result<(), Strin
 
 fn power_is_cut(kept: Kept) {
     let undisturbed = alone(Undisturbed::of(kept));
-    let disk = Disk::empty(&undisturbed.aftermath.home.path().join("data"));
-    let cuts = cuts(disk, &undisturbed.operations, |after| {
-        let seed = after as u64;
-        let in_turn = match after % 3 {
-            0 => Fate::NamesOnly,
-            1 => Fate::NamesAndLengths,
-            _ => Fate::BytesOnly,
-        };
-        vec![Fate::Lost, Fate::Torn(seed), in_turn]
-    });
+    let cuts = cuts(
+        &undisturbed.aftermath.before,
+        &undisturbed.operations,
+        |after| {
+            let seed = after as u64;
+            let in_turn = match after % 3 {
+                0 => Fate::NamesOnly,
+                1 => Fate::NamesAndLengths,
+                _ => Fate::BytesOnly,
+            };
+            vec![Fate::Lost, Fate::Torn(seed), in_turn]
+        },
+    );
     assert!(cuts.len() >= CUTS, "{} cuts", cuts.len());
     let wrong = side_by_side(&cuts, |cut| try_out(kept, &undisturbed, cut));
     report(&wrong, cuts.len());
@@ -101,8 +119,8 @@ fn power_is_cut(kept: Kept) {
 /// That the checks above would find a store that never syncs.
 fn a_disk_that_heeds_no_sync_is_found_out(kept: Kept) {
     let undisturbed = alone(Undisturbed::of(kept));
-    let disk = Disk::empty(&undisturbed.aftermath.home.path().join("data")).deaf();
-    let cuts = cuts(disk, &undisturbed.operations, |_| {
+    let disk = undisturbed.aftermath.before.clone().deaf();
+    let cuts = cuts(&disk, &undisturbed.operations, |_| {
         vec![Fate::Lost, Fate::NamesOnly]
     });
     let wrong = side_by_side(&cuts, |cut| try_out(kept, &undisturbed, cut));

@@ -5,11 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use agent_core::session::event::{Event, EventKind};
 use serde_json::Value;
 
+use crate::balance::balance;
+
 /// What a client was told, as far as whole lines of it have come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     /// The session's id.
     pub session: Option<String>,
+    /// A list had the session in it.
+    pub listed: bool,
+    /// The session was loaded to its end.
+    pub loaded: bool,
     /// How many prompts were answered.
     pub answered: usize,
     /// Calls whose status is final.
@@ -33,11 +39,22 @@ impl Told {
     }
 
     fn note(&mut self, message: &Value) {
-        if let Some(session) = message["result"]["sessionId"].as_str() {
-            self.session = Some(session.to_owned());
-        }
-        if message["result"].get("stopReason").is_some() {
-            self.answered += 1;
+        // Ids tell what was asked.
+        let asked = message["id"].as_str().unwrap_or_default();
+        if let Some(result) = message.get("result") {
+            let asked = asked.split(' ').next().unwrap_or_default();
+            match asked {
+                "session/new" => {
+                    self.session = result["sessionId"].as_str().map(str::to_owned);
+                }
+                "session/list" => {
+                    let sessions = result["sessions"].as_array();
+                    self.listed = sessions.is_some_and(|sessions| !sessions.is_empty());
+                }
+                "session/load" => self.loaded = true,
+                "session/prompt" => self.answered += 1,
+                _ => {}
+            }
         }
         let update = &message["params"]["update"];
         let Some(call) = update["toolCallId"].as_str() else {
@@ -87,6 +104,14 @@ impl Told {
         let mut missing = lacks("the call", &begun, &calls);
         missing.extend(lacks("the result", &self.ended, &results));
         missing.extend(lacks("the exit", &self.exits, &exits));
+        if self.listed && log.is_empty() {
+            missing.push("the session was listed".to_owned());
+        }
+        if self.loaded
+            && let Err(open) = balance(log)
+        {
+            missing.push(format!("the session was loaded: {open}"));
+        }
         if turns < self.answered {
             let answered = self.answered;
             missing.push(format!(
@@ -108,7 +133,8 @@ mod tests {
         let update =
             |update: Value| json!({"method": "session/update", "params": {"update": update}});
         let lines = [
-            json!({"id": 2, "result": {"sessionId": "s"}}),
+            json!({"id": "session/new 2", "result": {"sessionId": "s"}}),
+            json!({"id": "session/list 3", "result": {"sessions": [{"sessionId": "s"}]}}),
             update(
                 json!({"sessionUpdate": "tool_call", "toolCallId": "call-1", "status": "pending"}),
             ),
@@ -117,11 +143,11 @@ mod tests {
             update(
                 json!({"toolCallId": "call-1", "status": "completed", "_meta": {"terminal_exit": {"exit_code": 0}}}),
             ),
-            json!({"id": 3, "result": {"stopReason": "end_turn"}}),
+            json!({"id": "session/prompt 4", "result": {"stopReason": "end_turn"}}),
         ];
         let lines = lines.map(|line| line.to_string()).join("\n");
         // It died while it said the last of it.
-        let torn = r#"{"id": 4, "result": {"stopReason": "end_turn"}}"#;
+        let torn = r#"{"id": "session/prompt 5", "result": {"stopReason": "end_turn"}}"#;
         Told::of(format!("{lines}\n{torn}").as_bytes())
     }
 
@@ -130,6 +156,8 @@ mod tests {
         let calls = BTreeSet::from(["call-1".to_owned()]);
         let expected = Told {
             session: Some("s".to_owned()),
+            listed: true,
+            loaded: false,
             answered: 1,
             ended: calls.clone(),
             exits: calls,
@@ -159,17 +187,34 @@ mod tests {
         let end = EventKind::TurnEnd {
             reason: TurnEndReason::Completed,
         };
-        let whole: Vec<Event> = [start, call, exit, result, end]
-            .into_iter()
-            .enumerate()
-            .map(|(seq, kind)| Event {
-                seq: seq as u64,
-                at: 0,
-                what: Entry::Known(kind),
-            })
-            .collect();
+        let whole: Vec<Event> = [
+            start,
+            EventKind::StepStart,
+            call,
+            exit,
+            result,
+            EventKind::StepEnd,
+            end,
+        ]
+        .into_iter()
+        .enumerate()
+        .map(|(seq, kind)| Event {
+            seq: seq as u64,
+            at: 0,
+            what: Entry::Known(kind),
+        })
+        .collect();
         let lacking = |events: usize| said().missing_in(&whole[..events], &BTreeSet::new()).len();
-        assert_eq!([0, 1, 2, 3, 4, 5].map(lacking), [4, 4, 3, 2, 1, 0]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 6, 7].map(lacking),
+            [5, 4, 4, 3, 2, 1, 1, 0]
+        );
+        let loaded = Told {
+            loaded: true,
+            ..Told::default()
+        };
+        let lacking = |events: usize| loaded.missing_in(&whole[..events], &BTreeSet::new()).len();
+        assert_eq!([0, 1, 4, 6, 7].map(lacking), [0, 1, 1, 1, 0]);
         let ran = BTreeSet::from(["call-2".to_owned()]);
         assert_eq!(
             said().missing_in(&whole, &ran),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::conversation::{Aftermath, Sabotage, converse};
 use crate::library::Order;
 use crate::store::Kept;
-use crate::survey::{Remains, plain};
+use crate::survey::Remains;
 use crate::trace::{self, Operation};
 
 /// A conversation that came to its end, and what it left.
@@ -27,12 +27,14 @@ impl Undisturbed {
             String::from_utf8_lossy(&aftermath.said)
         );
         let operations = trace::changes(aftermath.watch.operations());
-        let found = Remains::of(kept, &aftermath).survey(&[]).await.unwrap();
+        let remains = Remains::of(kept, &aftermath);
+        let found = remains.survey(&[]).await.unwrap();
         assert_eq!(found.left, found.repaired, "nothing is to be repaired");
+        let log = remains.plain(&found.left);
         Self {
-            operations,
-            log: plain(&found.left, aftermath.home.path()),
             aftermath,
+            operations,
+            log,
         }
     }
 }
