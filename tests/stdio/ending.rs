@@ -127,10 +127,12 @@ async fn what_is_asked_of_one_session_is_served_in_order() {
     let gone = editor.send("session/load", folder).await;
     editor.response(gone).await;
     let model = json!({"_meta": {"placard": {"model": "offline"}}});
-    let told: Vec<Value> = ends(&editor, from)
+    let mut told: Vec<Value> = ends(&editor, from)
         .into_iter()
         .filter(|message| message.get("id").is_some())
         .collect();
+    assert_eq!(told[5]["id"], json!(gone), "the last one is served last");
+    told.sort_by_key(|message| message["id"].as_i64());
     assert_eq!(told[0], answer(close, &json!({})));
     // Whoever is closed or deleted behind their back may have been open already.
     let broken_off = json!({"code": -32800, "message": "the session was closed while it was being loaded; load it again"});
@@ -199,7 +201,7 @@ async fn deleting_removes_a_session_wherever_it_stands_and_nothing_else() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(left, [kept.clone()]);
+    assert_eq!(left, std::slice::from_ref(&kept));
     let listed = editor.call("session/list", json!({})).await;
     let listed: Vec<&str> = listed["result"]["sessions"]
         .as_array()
