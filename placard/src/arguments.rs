@@ -46,6 +46,12 @@ Exit status:
 pub(crate) struct RunArguments {
     /// The prompt; `-` reads it from stdin
     pub(crate) prompt: String,
+    /// Go on with this session: its id, or as much of it as no other begins with [default: that of the variable `PLACARD_RESUME`, or a new one]
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) resume: Option<String>,
+    /// Go on with the newest session of the folder
+    #[arg(long, short, conflicts_with = "resume")]
+    pub(crate) r#continue: bool,
     #[command(flatten)]
     pub(crate) host: HostArguments,
     /// What to do when the agent asks for permission [default: ask on a terminal, else reject]

@@ -66,6 +66,11 @@ impl Host {
         })
     }
 
+    /// The agent, where it is our own.
+    pub(crate) fn embedded(&self) -> Option<&Agent> {
+        self.embedded.as_ref()
+    }
+
     /// Ends the agent and everything below it.
     pub(crate) async fn shut_down(self) {
         self.hub.shutdown().await;

@@ -4,6 +4,7 @@
 //! - `painting` turns what is heard into text; cards are folded by `terminal-card`.
 //! - `permission` answers the agent's questions, or has the person answer them.
 //! - `outcome` is what became of the turn, as an exit status; `wire` is `--json`.
+//! - `resume` is which session it goes on with, if any.
 //! - `printer` is stdout, which nothing here waits for.
 
 mod conversation;
@@ -11,6 +12,7 @@ mod outcome;
 mod painting;
 mod permission;
 mod printer;
+mod resume;
 mod turn;
 mod wire;
 mod words;
@@ -20,20 +22,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use acp_client::{PageAbilities, WireTap};
-use agent_core::Surroundings;
+use agent_core::{Agent, Surroundings};
 
 use crate::arguments::RunArguments;
 use crate::error::ProgramError;
 use crate::host::{Host, spool_folder};
-use crate::ink::Ink;
 use crate::last_words::tell;
+use crate::sessions::viewer::{Viewer, one_line};
 use crate::stop::StopSignals;
 use conversation::Conversation;
 use outcome::Outcome;
 use painting::Painting;
 use permission::Rule;
 use printer::Printer;
-use turn::{Turn, TurnStop};
+use resume::Wish;
+use turn::{Taken, Turn, TurnStop};
 use wire::printing_tap;
 
 /// When the person wants to leave, a reader that takes nothing is not waited for any longer.
@@ -45,19 +48,20 @@ pub(crate) async fn prompt(
     surroundings: Surroundings,
 ) -> Result<ExitCode, ProgramError> {
     let mut stop = StopSignals::listen()?;
+    let wish = Wish::of(&arguments, &surroundings.environment);
     let text = tokio::select! {
         text = prompt_text(arguments.prompt) => text?,
         signal = stop.next() => return Ok(told(&Outcome::of_signal(signal))),
     };
     let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let rule = Rule::new(arguments.permission, person);
-    let ink = Ink::of(&surroundings.environment, std::io::stdout().is_terminal());
+    let viewer = Viewer::of_stdout(&surroundings.environment);
     let (printer, mut written) =
         Printer::start(io::stdout(), spool_folder(&surroundings.cache_dir));
     let (tap, painting) = if arguments.json {
         (printing_tap(printer.clone()), None)
     } else {
-        (WireTap::default(), Some(Painting::new(ink)))
+        (WireTap::default(), Some(Painting::new(viewer.ink)))
     };
     let host = Host::start(&arguments.host, surroundings, PageAbilities::default(), tap)?;
     let conversation = Conversation::new(host.hub.attach(0));
@@ -69,29 +73,57 @@ pub(crate) async fn prompt(
         printer.clone(),
         asked.clone(),
     );
-    let (outcome, patience) = tokio::select! {
-        outcome = turn.take(&host.cwd, &text) => (Ok(outcome), Duration::MAX),
-        signal = asked.last_signal(&mut stop) => (Ok(Outcome::of_signal(signal)), LEAVING),
+    let taking = async {
+        let beginning = wish.beginning(host.embedded(), &host.cwd, &viewer).await;
+        match beginning {
+            Ok(beginning) => turn.take(&host.cwd, &text, beginning).await,
+            Err(outcome) => outcome.into(),
+        }
+    };
+    let (taken, patience) = tokio::select! {
+        taken = taking => (Ok(taken), Duration::MAX),
+        signal = asked.last_signal(&mut stop) => (Ok(Outcome::of_signal(signal).into()), LEAVING),
         Ok(Err(error)) = &mut written => (Err(error), Duration::ZERO),
     };
     let ending = async {
+        let stored = match &taken {
+            Ok(Taken { session, .. }) => stored(host.embedded(), session.as_deref()).await,
+            Err(_) => None,
+        };
         host.shut_down().await;
-        let outcome = outcome?;
+        let outcome = taken?.outcome;
         printer.close();
         match tokio::time::timeout(patience, written).await {
             Ok(Ok(Err(error))) => Err(error),
-            _ => Ok(outcome),
+            _ => Ok((outcome, stored)),
         }
     };
     // Whoever wants to leave now waits for nothing.
-    let outcome = tokio::select! {
-        outcome = ending => outcome.map_err(ProgramError::Stdout)?,
-        signal = stop.next() => Outcome::of_signal(signal),
+    let (outcome, stored) = tokio::select! {
+        ended = ending => ended.map_err(ProgramError::Stdout)?,
+        signal = stop.next() => (Outcome::of_signal(signal), None),
     };
     if let Some(words) = rule.words() {
         tell(&words);
     }
-    Ok(told(&outcome))
+    let status = told(&outcome);
+    if let Some(line) = stored.filter(|_| !arguments.json) {
+        tell(&format_args!("to go on with this session: {line}"));
+    }
+    Ok(status)
+}
+
+/// How the session of the turn is gone on with, where it is stored.
+async fn stored(embedded: Option<&Agent>, session: Option<&str>) -> Option<String> {
+    let session = session?;
+    let Some(agent) = embedded else {
+        return Some(format!("--resume {}", one_line(session)));
+    };
+    let store = agent.store().await.ok()?;
+    let stored = store.has(&session.to_owned().into()).await;
+    stored
+        .is_ok_and(|stored| stored)
+        .then(|| format!("placard run --resume {session}"))
 }
 
 /// Tells the person of the outcome, and gives it as an exit status.

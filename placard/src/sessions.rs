@@ -16,11 +16,11 @@ mod list;
 mod recover;
 mod remove;
 mod search;
-mod shelf;
+pub(crate) mod shelf;
 mod show;
 mod telling;
-mod viewer;
-mod which;
+pub(crate) mod viewer;
+pub(crate) mod which;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

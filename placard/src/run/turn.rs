@@ -1,5 +1,7 @@
 //! The turn from its start to its end: hears, prints, answers, and is cancelled.
 
+mod opening;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +15,10 @@ use super::outcome::{Outcome, error_words};
 use super::painting::Painting;
 use super::permission::{Choice, Rule, answer, ask, choices, decide};
 use super::printer::Printer;
+use super::resume::Beginning;
 use crate::arguments::Permission;
 use crate::stop::{Stop, StopSignals};
+use opening::Offers;
 
 /// How a turn that is being taken is stopped. Signals are heard beside the turn, so that they are heard whatever it
 /// waits for.
@@ -39,6 +43,24 @@ impl TurnStop {
     }
 }
 
+/// A turn that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// What became of it.
+    pub(crate) outcome: Outcome,
+    /// The session that was prompted, where its agent can go on with it.
+    pub(crate) session: Option<String>,
+}
+
+impl From<Outcome> for Taken {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            session: None,
+        }
+    }
+}
+
 /// A turn about to be taken.
 #[derive(Debug)]
 pub(crate) struct Turn {
@@ -48,6 +70,7 @@ pub(crate) struct Turn {
     printer: Printer,
     stop: TurnStop,
     session: Option<String>,
+    offers: Offers,
     questions: VecDeque<Question>,
     asked: Option<oneshot::Receiver<Option<Choice>>>,
     cancelled: bool,
@@ -85,6 +108,7 @@ impl Turn {
             printer,
             stop,
             session: None,
+            offers: Offers::default(),
             questions: VecDeque::new(),
             asked: None,
             cancelled: false,
@@ -92,31 +116,23 @@ impl Turn {
     }
 
     /// Takes the turn.
-    pub(crate) async fn take(mut self, cwd: &str, prompt: &str) -> Outcome {
-        match self.play(cwd, prompt).await {
-            Ok(outcome) | Err(outcome) => outcome,
+    pub(crate) async fn take(mut self, cwd: &str, prompt: &str, beginning: Beginning) -> Taken {
+        let played = self.play(cwd, prompt, beginning).await;
+        let (Ok(outcome) | Err(outcome)) = played;
+        Taken {
+            outcome,
+            session: self.session.filter(|_| self.offers.goes_on()),
         }
     }
 
-    async fn play(&mut self, cwd: &str, prompt: &str) -> Result<Outcome, Outcome> {
+    async fn play(
+        &mut self,
+        cwd: &str,
+        prompt: &str,
+        beginning: Beginning,
+    ) -> Result<Outcome, Outcome> {
         self.wait_for_agent().await?;
-        let params = json!({"cwd": cwd, "mcpServers": []});
-        let new = self.conversation.request("session/new", params).await;
-        let session = match self.wait_for_answer(new).await? {
-            (_, Ok(result)) => result["sessionId"].as_str().map_or_else(
-                || {
-                    let words = "the agent gave a session without an id";
-                    Err(Outcome::NotStarted(words.to_owned()))
-                },
-                |session| Ok(session.to_owned()),
-            )?,
-            (_, Err(error)) => {
-                let words = error_words(&error);
-                return Err(Outcome::NotStarted(format!(
-                    "the agent gave no session: {words}"
-                )));
-            }
-        };
+        let session = self.open(cwd, beginning).await?;
         self.session = Some(session.clone());
         self.stop.begun.store(true, Ordering::Relaxed);
         let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": prompt}]});

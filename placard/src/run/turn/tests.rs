@@ -5,6 +5,8 @@ use pretty_assertions::assert_eq;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 use super::*;
+use crate::ink::Ink;
+use crate::run::resume::Stored;
 
 /// The agent's end of the wire.
 struct Agent {
@@ -53,6 +55,18 @@ async fn turn<F>(
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    taken(permission, Beginning::New, script).await.0.outcome
+}
+
+/// A turn that begins so, with this agent, and what was printed of it.
+async fn taken<F>(
+    permission: Permission,
+    beginning: Beginning,
+    script: impl Fn(Agent) -> F + Send + Sync + 'static,
+) -> (Taken, String)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let source = AgentSource::embedded("scripted", move |stream| {
         let (input, output) = tokio::io::split(stream);
         let life = script(Agent {
@@ -66,13 +80,38 @@ where
     });
     let hub = Hub::start(HubSettings::new(source, "/work", std::env::temp_dir()));
     let conversation = Conversation::new(hub.attach(0));
-    let (printer, _) = Printer::start(std::io::sink(), std::env::temp_dir());
+    let paper = Paper::default();
+    let (printer, written) = Printer::start(paper.clone(), std::env::temp_dir());
     let rule = Rule::new(Some(permission), false);
-    let outcome = Turn::new(conversation, rule, None, printer, TurnStop::default())
-        .take("/work", "hello")
-        .await;
+    let painting = Some(Painting::new(Ink::Plain));
+    let turn = Turn::new(
+        conversation,
+        rule,
+        painting,
+        printer.clone(),
+        TurnStop::default(),
+    );
+    let taken = turn.take("/work", "hello", beginning).await;
     hub.shutdown().await;
-    outcome
+    printer.close();
+    written.await.unwrap().unwrap();
+    let shown = paper.0.lock().unwrap().clone();
+    (taken, String::from_utf8(shown).unwrap())
+}
+
+/// What is printed on.
+#[derive(Clone, Default)]
+struct Paper(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Paper {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[tokio::test]
@@ -211,4 +250,106 @@ async fn what_cannot_be_read_costs_only_itself() {
                 .to_owned()
         )
     );
+}
+
+/// An agent that offers this, and answers what is asked for with these results, in order; then it ends the turn.
+fn going_on(
+    offers: Value,
+    asked: &'static [(&'static str, &'static str)],
+) -> impl Fn(Agent) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync {
+    move |mut agent| {
+        let offers = offers.clone();
+        Box::pin(async move {
+            let greeting = json!({"protocolVersion": 1, "agentCapabilities": offers});
+            agent.answer_next(json!({ "result": greeting })).await;
+            for (method, result) in asked {
+                let request = agent.hear().await;
+                assert_eq!(request["method"], *method);
+                assert_eq!(request["params"]["cwd"], "/work");
+                let past = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "long ago"}});
+                agent
+                    .say(json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": past}}))
+                    .await;
+                let result: Value = serde_json::from_str(result).unwrap();
+                agent
+                    .say(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+                    .await;
+            }
+            let prompt = agent.hear().await;
+            assert_eq!(prompt["params"]["sessionId"], "s");
+            let said = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "now"}});
+            agent
+                .say(json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": said}}))
+                .await;
+            agent
+                .say(json!({"jsonrpc": "2.0", "id": prompt["id"], "result": {"stopReason": "end_turn"}}))
+                .await;
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_gone_on_with_and_its_past_is_not_shown() {
+    let stored = || Beginning::Stored(Stored::new("s", None, None));
+    let resume = json!({"sessionCapabilities": {"resume": {}, "list": {}}, "loadSession": true});
+    let load = json!({"loadSession": true, "sessionCapabilities": {"list": {}}});
+    let listed = r#"{"sessions": [{"sessionId": "s", "cwd": "/work"}]}"#;
+    let ended = Taken {
+        outcome: Outcome::Ended,
+        session: Some("s".to_owned()),
+    };
+    let table: [(_, _, &[_]); 4] = [
+        (stored(), &resume, &[("session/resume", "{}")]),
+        (stored(), &load, &[("session/load", "{}")]),
+        (
+            Beginning::Newest,
+            &resume,
+            &[("session/list", listed), ("session/resume", "{}")],
+        ),
+        (
+            Beginning::New,
+            &load,
+            &[("session/new", r#"{"sessionId": "s"}"#)],
+        ),
+    ];
+    for (beginning, offers, asked) in table {
+        let shown = match beginning {
+            // What an agent says in a new session is of now.
+            Beginning::New => "long agonow\n",
+            _ => "now\n",
+        };
+        let asked: &'static [(&str, &str)] = Vec::leak(asked.to_vec());
+        let agent = going_on(offers.clone(), asked);
+        let (taken, printed) = taken(Permission::Reject, beginning, agent).await;
+        assert_eq!((taken, printed.as_str()), (ended.clone(), shown));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_go_on_says_so() {
+    let stored = || Beginning::Stored(Stored::new("s", None, None));
+    let table: [(_, _, &[_], _); 3] = [
+        (
+            stored(),
+            json!({}),
+            &[],
+            "the agent cannot go on with sessions: it offers neither session/resume nor session/load",
+        ),
+        (
+            Beginning::Newest,
+            json!({"loadSession": true}),
+            &[],
+            "the agent cannot list its sessions, so --continue finds none; give one with --resume",
+        ),
+        (
+            Beginning::Newest,
+            json!({"loadSession": true, "sessionCapabilities": {"list": {}}}),
+            &[("session/list", r#"{"sessions": []}"#)],
+            "there is no session of /work to go on with; without --continue a new one is begun",
+        ),
+    ];
+    for (beginning, offers, asked, words) in table {
+        let (taken, _) = taken(Permission::Reject, beginning, going_on(offers, asked)).await;
+        assert_eq!(taken, Outcome::NotStarted(words.to_owned()).into());
+    }
 }
