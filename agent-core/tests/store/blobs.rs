@@ -34,6 +34,16 @@ async fn blobs_come_back(place: &dyn Place) {
         let back = two.blob(&header.id, blob.id()).await.unwrap();
         assert!(back.as_deref() == Some(blob.bytes()), "{blob:?}");
     }
+    // Several at once, those that are not kept left out.
+    let wanted = [blobs[1].id(), &BlobId::of(b"never stored"), blobs[0].id()].map(Clone::clone);
+    let back = two.blobs(&header.id, &wanted).await.unwrap();
+    let expected = [&blobs[0], &blobs[1]];
+    assert_eq!(
+        back,
+        expected
+            .map(|blob| (blob.id().clone(), blob.bytes().to_owned()))
+            .into()
+    );
 }
 
 async fn a_blob_that_is_not_kept_is_none(place: &dyn Place) {
@@ -73,6 +83,9 @@ async fn a_blob_may_come_again(place: &dyn Place) {
         writer.append(&header, &events, &blobs).await.unwrap();
         writer.append(&header, &events, &blobs).await.unwrap();
     }
+    // Or be referred to again without coming.
+    let events = [printed(3, "call-3", &blob)];
+    writer.append(&header, &events, &[]).await.unwrap();
     let back = one.blob(&header.id, blob.id()).await.unwrap();
     assert_eq!(back.as_deref(), Some(blob.bytes()));
 }

@@ -17,6 +17,7 @@ every_store!(
     a_writer_goes_on_where_another_ended,
     a_writer_with_old_knowledge_is_told,
     what_is_written_to_can_be_read,
+    an_append_that_nobody_waits_for_is_whole_or_not_there,
 );
 
 fn is_held(result: &Result<Box<dyn SessionWriter>, StoreError>, name: &str) -> bool {
@@ -152,5 +153,30 @@ async fn what_is_written_to_can_be_read(place: &dyn Place) {
             assert_eq!(whole(&**store, &id("read")).await, prompts(0, number + 1));
             assert_eq!(summary(&**store, &id("read")).await.events, number + 1);
         }
+    }
+}
+
+async fn an_append_that_nobody_waits_for_is_whole_or_not_there(place: &dyn Place) {
+    let (one, two) = (place.open().await, place.open().await);
+    let header = header("given-up");
+    store(&*one, &header, &prompts(0, 1)).await;
+    let mut stored = 1;
+    for round in 0..20 {
+        let events = prompts(stored, 3);
+        let mut writer = free_soon(&*one, "given-up").await;
+        let mut append = Box::pin(writer.append(&header, &events, &[]));
+        // It is begun, and given up somewhere on its way.
+        let _ = futures::poll!(&mut append);
+        drop(append);
+        if round % 2 == 0 {
+            // The same again is the way to find out.
+            writer.append(&header, &events, &[]).await.unwrap();
+        }
+        drop(writer);
+        free_soon(&*two, "given-up").await.release().await;
+        let after = whole(&*two, &header.id).await.len() as u64;
+        assert!(after == stored + 3 || (after == stored && round % 2 == 1));
+        assert_eq!(whole(&*one, &header.id).await, prompts(0, after));
+        stored = after;
     }
 }

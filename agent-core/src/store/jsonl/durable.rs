@@ -167,6 +167,10 @@ pub(super) fn make_folder(path: &Path) -> io::Result<bool> {
         }
         made => made?,
     }
-    sync_folder(above.unwrap_or(Path::new(".")))?;
+    if let Err(error) = sync_folder(above.unwrap_or(Path::new("."))) {
+        // Or the next attempt would take it for durable.
+        let _ = std::fs::remove_dir(path);
+        return Err(error);
+    }
     Ok(true)
 }

@@ -41,6 +41,8 @@ pub(super) fn delete(names: &Names, id: &SessionId) -> Result<bool, StoreError> 
     }
     let delete = || -> io::Result<()> {
         if begun {
+            // A crash may have left it as a second name of the log, and nothing is renamed to what it is already.
+            durable::remove(&names.draft(id))?;
             // From here on there is no such session. Under this name the lock on the log keeps others from beginning
             // another one before everything is gone.
             std::fs::rename(&log, names.draft(id))?;

@@ -61,6 +61,11 @@ impl Writing {
             let path = shared.names.log(id);
             let facts = check(&path, id)?;
             cut(log, facts.end).map_err(fault(&path, "repaired"))?;
+            let draft = shared.names.draft(id);
+            if durable::still_at(log, &draft).unwrap_or(false) {
+                // Its second name, from a crash between the link and the removal.
+                let _ = durable::remove(&draft);
+            }
             writing.facts = Some(facts);
         }
         Ok(writing)

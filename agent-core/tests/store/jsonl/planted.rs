@@ -75,9 +75,12 @@ async fn what_a_crash_left_under_a_hidden_name_is_taken_over() {
     // A second name of a finished log, from a crash between linking and unlinking.
     std::fs::hard_link(files.path("new.jsonl"), files.path(DRAFT)).unwrap();
     crate::samples::store(&store, &header("new"), &prompts(1, 1)).await;
+    assert!(!files.path(DRAFT).exists());
     assert_eq!(whole(&store, &id("new")).await, prompts(0, 2));
+    std::fs::hard_link(files.path("new.jsonl"), files.path(DRAFT)).unwrap();
     assert!(store.delete(&id("new")).await.unwrap());
     assert!(!files.path(DRAFT).exists());
+    assert!(!store.has(&id("new")).await.unwrap());
 }
 
 #[tokio::test]
@@ -150,4 +153,48 @@ async fn nothing_is_left_of_what_was_given_up_or_deleted() {
     assert_eq!(list(&store).await.sessions, []);
     assert!(!store.delete(&id("new")).await.unwrap());
     assert!(!untouched.root().exists());
+}
+
+/// A crash in the middle of a deletion, or of a first append, an hour ago: nothing of the session may lie around for ever.
+#[tokio::test]
+async fn what_a_crash_left_of_a_session_goes_with_time() {
+    let files = Files::with_two_sessions().await;
+    let store = files.open();
+    let before = files.everything();
+    let leave = |name: &str| {
+        let draft = files.path(&format!(".{name}.jsonl.new"));
+        std::fs::write(&draft, "half of a log").unwrap();
+        files.write(&format!("{name}.meta.json"), "{\"archived\":true}");
+        std::fs::create_dir(files.path(&format!("{name}.blobs"))).unwrap();
+        files.write(&format!("{name}.blobs/0000"), "bytes");
+        std::fs::File::options().append(true).open(draft).unwrap()
+    };
+    let age = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
+    leave("old").set_modified(age).unwrap();
+    // One that is held is never old, whatever its time says.
+    let held = writer(&store, &id("held")).await;
+    let draft = files.path(".held.jsonl.new");
+    let draft = std::fs::File::options().append(true).open(draft).unwrap();
+    draft.set_modified(age).unwrap();
+    leave("young");
+    assert_eq!(list(&store).await.sessions.len(), 2);
+    let left: Vec<String> = files
+        .everything()
+        .into_keys()
+        .filter(|path| !before.contains_key(path))
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(
+        left,
+        [
+            ".held.jsonl.new",
+            ".young.jsonl.new",
+            "young.blobs",
+            "0000",
+            "young.meta.json"
+        ]
+    );
+    held.release().await;
+    assert!(!store.delete(&id("young")).await.unwrap());
+    assert_eq!(files.everything(), before);
 }

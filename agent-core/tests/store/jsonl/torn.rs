@@ -123,3 +123,39 @@ async fn every_cut_of_a_log_is_read_to_its_last_whole_line() {
         assert!(files.text("hurt.jsonl") == text, "cut at {cut}");
     }
 }
+
+/// A reader may see the bytes of a crash, and those of the writer that came after it, in one look. That is no damage.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_is_read_while_a_writer_repairs_it() {
+    use std::io::Write as _;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let files = Files::with_two_sessions().await;
+    let done = Arc::new(AtomicBool::new(false));
+    let reading = tokio::spawn({
+        let (store, done) = (files.open(), Arc::clone(&done));
+        async move {
+            while !done.load(Ordering::SeqCst) {
+                let events = whole(&store, &id("hurt")).await;
+                let numbers = events.iter().map(|event| event.seq);
+                assert!(numbers.eq(0..events.len() as u64));
+            }
+        }
+    });
+    let store = files.open();
+    for seq in 5..300 {
+        let mut log = std::fs::File::options()
+            .append(true)
+            .open(files.path("hurt.jsonl"))
+            .unwrap();
+        let half = format!("{{\"seq\":{seq},\"at\":{}", "1".repeat(seq % 50));
+        log.write_all(half.as_bytes()).unwrap();
+        drop(log);
+        let event = prompts(u64::try_from(seq).unwrap(), 1);
+        crate::samples::store(&store, &header("hurt"), &event).await;
+    }
+    done.store(true, Ordering::SeqCst);
+    reading.await.unwrap();
+    assert_eq!(whole(&store, &id("hurt")).await.len(), 300);
+}
