@@ -64,11 +64,43 @@ impl Home {
         self.start(command.env_clear().env("TERM", "dumb"))
     }
 
+    /// The same in a terminal with colours.
+    pub fn colour_terminal(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new("python3");
+        command
+            .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_placard")])
+            .args(arguments);
+        self.start(command.env_clear().env("TERM", "xterm-256color"))
+    }
+
     /// Starts `placard run` with pipes that nobody reads or writes.
     pub fn run(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_placard"));
         command.arg("run").args(arguments);
         self.start(command.env_clear())
+    }
+
+    /// Runs `placard` with nothing on stdin, to its end.
+    pub async fn placard(&self, arguments: &[&str]) -> Answer {
+        self.placard_with(arguments, &[]).await
+    }
+
+    /// The same with further variables.
+    pub async fn placard_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placard"));
+        command.args(arguments);
+        command.env_clear().envs(variables.iter().copied());
+        let mut program = self.start(&mut command);
+        drop(program.stdin.take());
+        let output = timeout(PATIENCE, program.wait_with_output())
+            .await
+            .expect("the program ends")
+            .unwrap();
+        Answer {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
     }
 
     fn start(&self, command: &mut Command) -> Child {
@@ -82,6 +114,33 @@ impl Home {
             .kill_on_drop(true)
             .spawn()
             .unwrap()
+    }
+}
+
+/// What a program came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// As text, where all went well and nothing was said beside it.
+    pub fn text(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
+        self.stdout
+    }
+
+    /// As JSON, where all went well.
+    pub fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.text()).unwrap()
+    }
+
+    /// What was said on stderr, where it came to this and printed nothing.
+    pub fn words(self, code: i32) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""));
+        self.stderr
     }
 }
 

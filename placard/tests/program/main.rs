@@ -6,4 +6,8 @@
 mod doctor;
 mod home;
 mod interrupt;
+mod person;
+mod resume;
+mod sessions;
+mod sessions_faults;
 mod words;

@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use pretty_assertions::assert_eq;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::home::{Home, PATIENCE, end_of};
+use crate::person::Person;
 
 /// Asks for permission twice and ends its turn; before that it waits for a line where it is given a place for one.
 /// Tells the answers.
@@ -37,34 +38,6 @@ for line in sys.stdin:
             if message["id"] == 1: ask(2)
             else: say(id=prompt, result={"stopReason": "end_turn"})
 "#;
-
-/// The person at a terminal.
-struct Person {
-    keyboard: ChildStdin,
-    screen: ChildStdout,
-}
-
-impl Person {
-    fn at(terminal: &mut Child) -> Self {
-        Self {
-            keyboard: terminal.stdin.take().unwrap(),
-            screen: terminal.stdout.take().unwrap(),
-        }
-    }
-
-    async fn types(&mut self, text: &str) {
-        self.keyboard.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    async fn sees(&mut self, expected: &str) {
-        let mut shown = vec![0; expected.len()];
-        timeout(PATIENCE, self.screen.read_exact(&mut shown))
-            .await
-            .expect("something is shown")
-            .unwrap();
-        assert_eq!(String::from_utf8_lossy(&shown), expected);
-    }
-}
 
 #[tokio::test]
 async fn what_is_typed_before_the_question_is_no_answer_to_it() {
