@@ -22,6 +22,7 @@ mod field_processes;
 mod fifty;
 mod idle;
 mod images;
+mod isolation;
 mod left_out;
 mod listing;
 mod long_past;
