@@ -36,6 +36,7 @@ mod copies;
 mod interchange;
 mod jsonl;
 mod lists;
+mod obstacles;
 mod other;
 mod place;
 mod processes;
