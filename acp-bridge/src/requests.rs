@@ -9,16 +9,10 @@ mod prompt;
 use agent_client_protocol::v1::schema::SessionId;
 use agent_core::session::SessionId as StoredId;
 
-/// The longest id of a session that is looked for.
-const LONGEST_ID: usize = 128;
-
 /// The id as stores know it; none when no store can have such a session. Ids become names of files, so what could lead elsewhere
 /// never gets there.
 fn stored_id(id: &SessionId) -> Option<StoredId> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let fits =
-        (1..=LONGEST_ID).contains(&id.0.len()) && !id.0.starts_with('.') && id.0.bytes().all(plain);
-    fits.then(|| StoredId::from(id.0.to_string()))
+    StoredId::parse(&id.0).ok()
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ impl Agent {
     }
 
     /// Where the outputs of a session's commands go while they run.
-    fn outputs(&self, id: &SessionId) -> PathBuf {
+    pub fn outputs(&self, id: &SessionId) -> PathBuf {
         let data = &self.inner.surroundings.data_dir;
         data.join("outputs").join(id.as_str())
     }

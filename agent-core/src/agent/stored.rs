@@ -73,9 +73,18 @@ impl Agent {
         front: FrontAbilities,
     ) -> Result<Opened, OpenError> {
         check_folders(cwd, additional_directories)?;
+        // What would fail the copy's opening fails before there is one.
+        Config::load(&self.inner.surroundings)?;
         let copy = self.copy_session(id).await?;
-        let opened = self.load_session(&copy, cwd, additional_directories, front);
-        opened.await
+        let opened = self
+            .load_session(&copy, cwd, additional_directories, front)
+            .await;
+        if opened.is_err()
+            && let Err(error) = self.delete_session(&copy).await
+        {
+            tracing::warn!(session = %copy, %error, "a copy that could not be opened stays");
+        }
+        opened
     }
 
     /// Copies a stored session under a new name.
@@ -96,6 +105,10 @@ impl Agent {
     /// Removes a stored session with everything that only it refers to; false when there was none.
     pub async fn delete_session(&self, id: &SessionId) -> Result<bool, StoreError> {
         let deleted = self.inner.store.get().await?.delete(id).await?;
+        // What was not here has no outputs here either: the folder may be another store's. And no other name is ever followed.
+        if !deleted || !id.fits() {
+            return Ok(deleted);
+        }
         let outputs = self.outputs(id);
         let removing =
             tokio::task::spawn_blocking(move || match std::fs::remove_dir_all(&outputs) {

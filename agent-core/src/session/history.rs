@@ -92,6 +92,12 @@ impl History {
             let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
             let page = self.store.read(&self.id, self.next, PAGE.min(left)).await?;
             if page.is_empty() {
+                if self.end != u64::MAX {
+                    return Err(StoreError::OutOfOrder {
+                        id: self.id.clone(),
+                        seq: self.next,
+                    });
+                }
                 // The end of the log, where that was not known.
                 self.end = self.next;
             }

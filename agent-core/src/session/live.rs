@@ -79,9 +79,9 @@ impl Inner {
     /// The terminal of a call's command: its whole output goes to a file of the session.
     pub(crate) fn terminal(&self, call_id: &str) -> TerminalOutput {
         let file = repair::spill_file(&self.outputs, call_id);
-        match self.config.shell.spill_bytes {
-            0 => TerminalOutput::new(),
-            limit => TerminalOutput::with_spill(file, limit),
+        match (self.config.shell.spill_bytes, file) {
+            (0, _) | (_, None) => TerminalOutput::new(),
+            (limit, Some(file)) => TerminalOutput::with_spill(file, limit),
         }
     }
 

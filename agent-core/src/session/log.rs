@@ -25,6 +25,8 @@ pub struct SessionLog {
     writer: Option<Box<dyn SessionWriter>>,
     /// What a model is told; read from the store when it is first asked for.
     transcript: Option<Transcript>,
+    /// The right to write was given back.
+    released: bool,
 }
 
 impl SessionLog {
@@ -37,6 +39,7 @@ impl SessionLog {
             unsaved: Vec::new(),
             blobs: Vec::new(),
             writer: None,
+            released: false,
         }
     }
 
@@ -53,6 +56,7 @@ impl SessionLog {
             blobs: Vec::new(),
             writer: Some(writer),
             transcript: None,
+            released: false,
         }
     }
 
@@ -92,6 +96,12 @@ impl SessionLog {
         }
         let writer = match &mut self.writer {
             Some(writer) => writer,
+            // Nobody would give it back.
+            None if self.released => {
+                return Err(StoreError::Closed {
+                    id: self.header.id.clone(),
+                });
+            }
             none => none.insert(store.writer(&self.header.id).await?),
         };
         writer
@@ -112,8 +122,9 @@ impl SessionLog {
         self.standing.events - self.unsaved.len() as u64
     }
 
-    /// Gives back the right to write.
+    /// Gives back the right to write, for good.
     pub async fn release(&mut self) {
+        self.released = true;
         if let Some(writer) = self.writer.take() {
             writer.release().await;
         }
@@ -123,8 +134,15 @@ impl SessionLog {
     pub async fn messages(&mut self, store: &dyn SessionStore) -> Result<Vec<Message>, StoreError> {
         if self.transcript.is_none() {
             let mut transcript = Transcript::new(&self.header.model);
-            for event in self.events(store).await? {
-                transcript.note(&event);
+            let mut next = 0;
+            while next < self.saved() {
+                for event in self.page(store, next).await? {
+                    next = event.seq + 1;
+                    transcript.note(&event);
+                }
+            }
+            for event in &self.unsaved {
+                transcript.note(event);
             }
             self.transcript = Some(transcript);
         }
@@ -139,15 +157,26 @@ impl SessionLog {
     pub async fn events(&mut self, store: &dyn SessionStore) -> Result<Vec<Event>, StoreError> {
         let mut events = Vec::new();
         while (events.len() as u64) < self.saved() {
-            let page = store
-                .read(&self.header.id, events.len() as u64, PAGE)
-                .await?;
-            if page.is_empty() {
-                break;
-            }
-            events.extend(page);
+            events.extend(self.page(store, events.len() as u64).await?);
         }
         events.extend_from_slice(&self.unsaved);
         Ok(events)
+    }
+
+    /// Stored events from this number on. That there are none, where some were stored, is a fault and no end.
+    async fn page(
+        &mut self,
+        store: &dyn SessionStore,
+        from: u64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let left = usize::try_from(self.saved() - from).unwrap_or(PAGE);
+        let page = store.read(&self.header.id, from, PAGE.min(left)).await?;
+        if page.is_empty() {
+            return Err(StoreError::OutOfOrder {
+                id: self.header.id.clone(),
+                seq: from,
+            });
+        }
+        Ok(page)
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use xterm_rs_bridge::{KeptOutput, cut_text};
 
 use crate::session::event::{EventKind, TurnEndReason};
-use crate::session::standing::{BrokenOff, Standing, unknown_exit};
+use crate::session::standing::{BrokenOff, CALL, Standing, unknown_exit};
 use crate::shell::exit::Exit;
 use crate::store::Blob;
 use crate::tool::bash;
@@ -38,9 +41,12 @@ pub struct Remains {
     pub read: String,
 }
 
-/// The file that takes the output of a call while it comes.
-pub fn spill_file(outputs: &Path, call_id: &str) -> PathBuf {
-    outputs.join(format!("{call_id}.txt"))
+/// The file that takes the output of a call while it comes; none for an id that is not of our own making. A log may come from
+/// anywhere, and must not name a file elsewhere.
+pub fn spill_file(outputs: &Path, call_id: &str) -> Option<PathBuf> {
+    let number = call_id.strip_prefix(CALL)?;
+    let ours = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    ours.then(|| outputs.join(format!("{call_id}.txt")))
 }
 
 /// Decides how an interrupted log is closed. Pure: the same log and the same remains give the same repair.
@@ -89,13 +95,18 @@ pub fn read_remains(standing: &Standing, outputs: &Path) -> io::Result<BTreeMap<
     let owing = open.map(|open| &open.call_id).chain(&standing.background);
     let mut remains = BTreeMap::new();
     for call_id in owing {
-        match remains_of(&spill_file(outputs, call_id)) {
+        let Some(file) = spill_file(outputs, call_id) else {
+            continue;
+        };
+        match remains_of(&file) {
             Ok(Some(found)) => {
                 remains.insert(call_id.clone(), found);
             }
             Ok(None) => {}
-            // It printed nothing, or on another machine.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It printed nothing, or on another machine; or a link stands there, which is nothing of ours.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    || error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {}
             Err(error) => return Err(error),
         }
     }
@@ -103,7 +114,15 @@ pub fn read_remains(standing: &Standing, outputs: &Path) -> io::Result<BTreeMap<
 }
 
 fn remains_of(path: &Path) -> io::Result<Option<Remains>> {
-    let mut file = File::open(path)?;
+    // Whatever was put in its place: no link is followed, and no pipe waited for.
+    let only_it = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut file = File::options()
+        .read(true)
+        .custom_flags(only_it.bits().cast_signed())
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
     let mut output = KeptOutput::new();
     output.set_kept_in(path.display().to_string());
     let mut piece = vec![0; 64 * 1024];

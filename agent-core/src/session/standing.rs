@@ -23,6 +23,9 @@ pub const ADDITIONAL_DIRECTORIES: &str = "additional_directories";
 /// The option of a `config` event that tells the model.
 pub const MODEL: &str = "model";
 
+/// What the ids of our calls begin with; a number follows.
+pub const CALL: &str = "call-";
+
 /// The fold of a log's events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
@@ -164,7 +167,7 @@ impl Standing {
 
     /// The id of the next call but `ahead`: ours, since a provider's may repeat.
     pub fn call_id(&self, ahead: u64) -> String {
-        format!("call-{}", self.calls + 1 + ahead)
+        format!("{CALL}{}", self.calls + 1 + ahead)
     }
 
     /// What must be appended, in order, so that every command of a turn has its exit, every call its result, every step and

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::ConfigError;
-use crate::session::SessionId;
+use crate::session::{NoSessionId, SessionId};
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +93,12 @@ pub enum StoreError {
         /// The session.
         id: SessionId,
     },
+    /// The session was closed in this program.
+    #[error("session {id} is closed, and nothing more is saved of it; load it again")]
+    Closed {
+        /// The session.
+        id: SessionId,
+    },
     /// The events do not follow the stored ones.
     #[error(
         "session {id} was changed by another program: event {seq} is not the next one; load it again"
@@ -131,6 +137,9 @@ pub enum StoreError {
         /// As it was given.
         cursor: String,
     },
+    /// A session was to be begun under a name that none can have. It is not repeated: it may be anything.
+    #[error("{0}; give it another")]
+    Name(#[from] NoSessionId),
     /// A query that nothing can be looked for with.
     #[error("nothing can be searched for with {query:?}: it holds no word")]
     EmptyQuery {

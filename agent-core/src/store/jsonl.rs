@@ -119,7 +119,7 @@ impl Shared {
     }
 
     fn summary(&self, id: &SessionId) -> Result<Option<SessionSummary>, StoreError> {
-        if !names::fits(id) {
+        if !id.fits() {
             return Ok(None);
         }
         let mut index = self.index();
@@ -174,7 +174,7 @@ impl Shared {
 
     fn update(&self, id: &SessionId, change: &Change) -> Result<(), StoreError> {
         let missing = || StoreError::Missing { id: id.clone() };
-        if !names::fits(id) {
+        if !id.fits() {
             return Err(missing());
         }
         let _right = FolderRight::take(&self.names, "saved")?.ok_or_else(missing)?;
@@ -221,7 +221,7 @@ impl SessionStore for JsonlStore {
     }
 
     async fn blob(&self, id: &SessionId, blob: &BlobId) -> Result<Option<Vec<u8>>, StoreError> {
-        if !names::fits(id) {
+        if !id.fits() {
             return Ok(None);
         }
         let (id, blob) = (id.clone(), blob.clone());
@@ -252,7 +252,7 @@ impl SessionStore for JsonlStore {
     }
 
     async fn delete(&self, id: &SessionId) -> Result<bool, StoreError> {
-        if !names::fits(id) {
+        if !id.fits() {
             return Ok(false);
         }
         let id = id.clone();

@@ -57,6 +57,7 @@ impl Shared {
 #[async_trait]
 impl SessionStore for MemoryStore {
     async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError> {
+        id.check()?;
         if !self.shared().held.insert(id.clone()) {
             return Err(StoreError::Held { id: id.clone() });
         }
@@ -140,6 +141,7 @@ impl SessionStore for MemoryStore {
 
     async fn fork(&self, id: &SessionId, header: &SessionHeader) -> Result<(), StoreError> {
         let mut shared = self.shared();
+        header.id.check()?;
         let mut copy = shared.session(id)?.clone();
         if shared.sessions.contains_key(&header.id) {
             return Err(StoreError::Exists {

@@ -95,15 +95,6 @@ impl PostgresStore {
             .await?;
         Ok(!rows.is_empty())
     }
-
-    /// A name that the database cannot hold.
-    fn refuse_impossible(&self, id: &SessionId, attempted: &'static str) -> Result<(), StoreError> {
-        if can_be(id) {
-            return Ok(());
-        }
-        let reason = "a session's name holds no NUL character";
-        Err(self.connections.refusal(attempted, reason))
-    }
 }
 
 fn missing(id: &SessionId) -> StoreError {
@@ -151,7 +142,7 @@ async fn blob(
 #[async_trait]
 impl SessionStore for PostgresStore {
     async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError> {
-        self.refuse_impossible(id, "saved")?;
+        id.check()?;
         let lease = self.leases.take(id, "saved").await?;
         self.check(id).await?;
         Ok(Box::new(PostgresWriter {
@@ -319,7 +310,7 @@ impl SessionStore for PostgresStore {
         if !can_be(id) {
             return Err(missing(id));
         }
-        self.refuse_impossible(&header.id, "copied")?;
+        header.id.check()?;
         let text = serde_json::to_string(header).map_err(|error| {
             let reason = format!("the session's header cannot be written: {error}");
             self.connections.refusal("copied", reason)

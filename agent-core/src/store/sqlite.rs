@@ -64,6 +64,7 @@ impl SqliteStore {
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn writer(&self, id: &SessionId) -> Result<Box<dyn SessionWriter>, StoreError> {
+        id.check()?;
         let lock = self.database.lock(id).await?;
         read::check(&self.database, id).await?;
         let database = Arc::clone(&self.database);
@@ -112,6 +113,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn fork(&self, id: &SessionId, header: &SessionHeader) -> Result<(), StoreError> {
+        header.id.check()?;
         change::fork(&self.database, id, header).await
     }
 

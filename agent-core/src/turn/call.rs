@@ -184,7 +184,7 @@ async fn run(
     outcome
 }
 
-/// The result is durable before the model or the person hears of it.
+/// The result is in the log before the person hears of it, and durable before the model does.
 async fn finish(
     session: &Arc<Inner>,
     call: &Call,

@@ -14,6 +14,8 @@ use crate::tool::presentation::Circumstances;
 pub struct Transcript {
     messages: Vec<Message>,
     provider_ids: HashMap<String, String>,
+    /// Calls without a result.
+    open: HashSet<String>,
     background: Background,
     /// The model that answers.
     model: String,
@@ -27,6 +29,7 @@ impl Transcript {
         Self {
             messages: Vec::new(),
             provider_ids: HashMap::new(),
+            open: HashSet::new(),
             background: Background::default(),
             model: model.to_owned(),
             injected: false,
@@ -47,6 +50,10 @@ impl Transcript {
         };
         let messages = &mut self.messages;
         match kind {
+            // Nothing may stand between calls and their results.
+            EventKind::Injected { text } if !self.open.is_empty() => {
+                self.background.untold.push(text.clone());
+            }
             EventKind::UserMessage { text } | EventKind::Injected { text } => {
                 self.background.tell(messages);
                 push_user(messages, text);
@@ -72,6 +79,7 @@ impl Transcript {
             } => {
                 self.provider_ids
                     .insert(call_id.clone(), provider_id.clone());
+                self.open.insert(call_id.clone());
                 self.background.called(call_id, args);
             }
             EventKind::TerminalExit {
@@ -89,6 +97,7 @@ impl Transcript {
                 let Some(provider_id) = self.provider_ids.get(call_id) else {
                     return;
                 };
+                self.open.remove(call_id);
                 self.background.answered(call_id);
                 let result = ToolResultMessage {
                     provider_id: provider_id.clone(),
@@ -219,14 +228,17 @@ fn close_turn(messages: &mut Vec<Message>, reason: TurnEndReason) {
 /// Takes calls out of the last answer that have no result. A crash can tear a log between an answer and the calls in it; they
 /// never ran, and no provider takes a call without a result.
 fn drop_unanswered(messages: &mut [Message]) {
-    let (answers, results) = match messages {
-        [
-            ..,
-            Message::Assistant { blocks },
-            Message::ToolResults { results },
-        ] => (blocks, results.as_slice()),
-        [.., Message::Assistant { blocks }] => (blocks, &[][..]),
-        _ => return,
+    let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+    let Some(at) = messages.iter().rposition(is_answer) else {
+        return;
+    };
+    let (before, behind) = messages.split_at_mut(at + 1);
+    let Some(Message::Assistant { blocks: answers }) = before.last_mut() else {
+        return;
+    };
+    let results = match behind.first() {
+        Some(Message::ToolResults { results }) => results.as_slice(),
+        _ => &[],
     };
     answers.retain(|block| match block {
         AssistantBlock::ToolCall { provider_id, .. } => results
@@ -481,6 +493,45 @@ mod tests {
             text: "one\n\ntwo".into(),
         };
         assert_eq!(derive(log), vec![joined]);
+    }
+
+    #[test]
+    fn what_is_injected_while_a_call_runs_stands_behind_its_result() {
+        let call = AssistantBlock::ToolCall {
+            provider_id: "p".into(),
+            name: "bash".into(),
+            args: ToolArgs::Json(json!({})),
+        };
+        let log = vec![
+            user("go"),
+            EventKind::AssistantMessage { blocks: vec![call] },
+            EventKind::ToolCall {
+                call_id: "call-1".into(),
+                provider_id: "p".into(),
+                name: "bash".into(),
+                args: ToolArgs::Json(json!({})),
+                shown: None,
+            },
+            EventKind::Injected {
+                text: "by the way".into(),
+            },
+            EventKind::ToolResult {
+                call_id: "call-1".into(),
+                content: "[exit 0]".into(),
+                is_error: false,
+                output_ref: None,
+                shown: None,
+            },
+        ];
+        let roles: Vec<String> = derive(log)
+            .iter()
+            .map(|message| match message {
+                Message::User { text } | Message::Note { text } => text.clone(),
+                Message::Assistant { .. } => "assistant".into(),
+                Message::ToolResults { .. } => "results".into(),
+            })
+            .collect();
+        assert_eq!(roles, ["go", "assistant", "results", "by the way"]);
     }
 
     #[test]

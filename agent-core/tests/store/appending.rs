@@ -287,6 +287,19 @@ async fn a_name_of_any_shape_may_be_asked_for(place: &dyn Place) {
             matches!(forked, Err(StoreError::Missing { .. })),
             "{name:?}: {forked:?}"
         );
+        // Files are named after sessions: none is begun under such a name.
+        if !matches!(name, "THERE") {
+            let writer = one.writer(&id).await.map(drop);
+            assert!(
+                matches!(writer, Err(StoreError::Name(_))),
+                "{name:?}: {writer:?}"
+            );
+            let forked = one.fork(&header("there").id, &header(name)).await;
+            assert!(
+                matches!(forked, Err(StoreError::Name(_))),
+                "{name:?}: {forked:?}"
+            );
+        }
     }
     assert_eq!(whole(&*one, &id("there")).await, prompts(0, 1));
 }

@@ -145,11 +145,7 @@ async fn remains(
     id: &SessionId,
     mended: &Mended,
 ) -> Result<BTreeMap<String, Remains>, ProgramError> {
-    let outputs = agent
-        .surroundings()
-        .data_dir
-        .join("outputs")
-        .join(id.as_str());
+    let outputs = agent.outputs(id);
     let former = former(&mended.standing, mended);
     let reading = {
         let outputs = outputs.clone();

@@ -21,7 +21,7 @@ pub(super) fn fork(
 ) -> Result<(), StoreError> {
     let (count, events) = events_of(names, id)?;
     let to = &header.id;
-    names.refuse(to)?;
+    to.check()?;
     let log = names.log(to);
     let begun = || absent(log.symlink_metadata()).map_err(fault(&log, "saved"));
     let exists = || Err(StoreError::Exists { id: to.clone() });
@@ -69,7 +69,7 @@ pub(super) fn fork(
 fn events_of(names: &Names, id: &SessionId) -> Result<(u64, Vec<u8>), StoreError> {
     let path = names.log(id);
     let missing = || StoreError::Missing { id: id.clone() };
-    if !super::names::fits(id) {
+    if !id.fits() {
         return Err(missing());
     }
     let read = || -> Result<Option<(u64, Vec<u8>)>, Unreadable> {

@@ -8,9 +8,6 @@ use super::durable::{absent, fault};
 use crate::session::SessionId;
 use crate::store::{BlobId, StoreError};
 
-/// The longest id that is a file's name, in bytes: with what is put around it, it stays below the 255 of every file system.
-const LONGEST_ID: usize = 200;
-
 const LOG: &str = ".jsonl";
 const BESIDE: &str = ".meta.json";
 const NEW: &str = ".new";
@@ -72,29 +69,6 @@ impl Names {
     pub(super) fn index_draft(&self) -> PathBuf {
         self.root.join(".index.jsonl.new")
     }
-
-    /// An error for an id that no file here can be named after. Such a session is nobody's; it can only not be begun.
-    pub(super) fn refuse(&self, id: &SessionId) -> Result<(), StoreError> {
-        if fits(id) {
-            return Ok(());
-        }
-        Err(StoreError::File {
-            path: self.root.clone(),
-            attempted: "saved",
-            reason: format!(
-                "the session id {:?} is no name for a file: at most {LONGEST_ID} letters, digits, `-`, `_` and `.` are, \
-                 with no dot in front",
-                id.as_str()
-            ),
-        })
-    }
-}
-
-/// Whether files can be named after a session. What does not fit is not there.
-pub(super) fn fits(id: &SessionId) -> bool {
-    let id = id.as_str();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(plain)
 }
 
 /// What a file is to a session.
@@ -111,7 +85,7 @@ pub(super) enum Meaning {
 /// What the name of a file tells; none for a file that is not of a session, or only through its folder.
 pub(super) fn meaning(file: &OsStr) -> Option<Meaning> {
     let file = file.to_str()?;
-    let session = |id: &str| Some(SessionId::from(id.to_owned())).filter(fits);
+    let session = |id: &str| Some(SessionId::from(id.to_owned())).filter(SessionId::fits);
     if let Some(hidden) = file.strip_prefix('.') {
         let log = hidden.strip_suffix(NEW)?;
         return session(log.strip_suffix(LOG)?).map(Meaning::Draft);
@@ -186,7 +160,7 @@ mod tests {
             assert_eq!(meaning(OsStr::new(file)), None, "{file}");
         }
         for id in ["", "..", "a/b", "a\0", "a b", &"x".repeat(201)] {
-            assert!(names.refuse(&SessionId::from(id.to_owned())).is_err());
+            assert!(!SessionId::from(id.to_owned()).fits());
         }
     }
 }

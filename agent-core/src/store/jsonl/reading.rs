@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::durable::{self, absent, fault};
 use super::facts::{damage, unreadable};
 use super::lines::{LogReader, Mark, Salvaged, Unreadable};
-use super::names::{self, Names};
+use super::names::Names;
 use crate::session::SessionId;
 use crate::session::event::Event;
 use crate::store::{Salvage, StoreError};
@@ -96,7 +96,7 @@ impl Places {
         from: u64,
         limit: usize,
     ) -> Result<Option<Vec<Event>>, Unreadable> {
-        if !names::fits(id) {
+        if !id.fits() {
             return Ok(None);
         }
         let Some((file, stamp)) = absent(durable::open(path))? else {
@@ -130,7 +130,7 @@ impl Places {
 pub(super) fn salvage(names: &Names, id: &SessionId) -> Result<Salvage, StoreError> {
     let path = names.log(id);
     let missing = || StoreError::Missing { id: id.clone() };
-    if !names::fits(id) {
+    if !id.fits() {
         return Err(missing());
     }
     let opened = absent(durable::open(&path)).map_err(fault(&path, "read"))?;

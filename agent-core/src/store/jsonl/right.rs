@@ -54,7 +54,7 @@ pub(super) enum Right {
 
 /// Takes the right to write to a session. [`StoreError::Held`] while somebody else has it.
 pub(super) fn take(names: &Names, id: &SessionId) -> Result<Right, StoreError> {
-    names.refuse(id)?;
+    id.check()?;
     let (log, draft) = (names.log(id), names.draft(id));
     for _ in 0..TRIES {
         if let Some(file) = open_log(&log).map_err(fault(&log, "opened"))? {
