@@ -39,6 +39,7 @@ mod lists;
 mod obstacles;
 mod other;
 mod place;
+mod postgres;
 mod processes;
 mod samples;
 mod searching;

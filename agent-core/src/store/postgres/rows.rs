@@ -1,6 +1,7 @@
 //! Rows of the schema as what they stand for, and the other way round.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde_json::{Map, Value};
 
@@ -47,11 +48,15 @@ impl SummaryRow {
 
     /// What it says, or what is wrong with it.
     pub(super) fn read(self) -> Result<SessionSummary, Damage> {
-        let damaged = |what: &str, error: &serde_json::Error| damaged_row(&self.id, what, error);
+        let damaged = |what: &str, reason: &dyn Display| damaged_row(&self.id, what, reason);
         let title = self.title.as_deref().map(serde_json::from_str::<String>);
+        let header: SessionHeader =
+            serde_json::from_str(&self.header).map_err(|error| damaged("header", &error))?;
+        if header.id.as_str() != self.id {
+            return Err(damaged("header", &"it is another session's"));
+        }
         Ok(SessionSummary {
-            header: serde_json::from_str(&self.header)
-                .map_err(|error| damaged("header", &error))?,
+            header,
             title: title
                 .transpose()
                 .map_err(|error| damaged("title", &error))?,
@@ -68,11 +73,11 @@ pub(super) fn read_config(id: &str, config: &str) -> Result<Map<String, Value>, 
     serde_json::from_str(config).map_err(|error| damaged_row(id, "config", &error))
 }
 
-fn damaged_row(id: &str, what: &str, error: &serde_json::Error) -> Damage {
+fn damaged_row(id: &str, what: &str, reason: &dyn Display) -> Damage {
     Damage {
         place: format!("the table of sessions, {what} of {id}"),
         at: None,
-        reason: error.to_string(),
+        reason: reason.to_string(),
     }
 }
 
@@ -151,6 +156,7 @@ mod tests {
             (row("{}", None, "{}"), "header"),
             (row(header, Some("bare"), "{}"), "title"),
             (row(header, None, "[]"), "config"),
+            (row(&header.replace("\"s\"", "\"t\""), None, "{}"), "header"),
         ] {
             let damage = row.read().unwrap_err();
             assert_eq!(damage.place, format!("the table of sessions, {place} of s"));

@@ -102,13 +102,15 @@ async fn version(connection: &mut PgConnection) -> Result<Option<u32>, sqlx::Err
 /// Brings the database to this build's schema, or to nothing: in one transaction. Programs that start together do it one after the
 /// other, and all but the first find it done. Gives the version that it has then.
 async fn migrate(connection: &mut PgConnection) -> Result<u32, sqlx::Error> {
+    sqlx::query("SELECT set_config('lock_timeout', '60s', false)")
+        .execute(&mut *connection)
+        .await?;
+    // Before the transaction and not in it: a transaction may go on with what it knew of the schema when it began. It is let go
+    // with the connection.
+    sqlx::query("SELECT pg_advisory_lock(hashtextextended('placard.schema', 0))")
+        .execute(&mut *connection)
+        .await?;
     let mut transaction = connection.begin().await?;
-    sqlx::query("SELECT set_config('lock_timeout', '60s', true)")
-        .execute(&mut *transaction)
-        .await?;
-    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('placard.schema', 0))")
-        .execute(&mut *transaction)
-        .await?;
     let found = version(&mut transaction).await?;
     if found.is_none() {
         sqlx::raw_sql(
