@@ -124,17 +124,43 @@ impl History {
                 break;
             }
         }
-        let found = if needed.is_empty() {
-            HashMap::new()
-        } else {
-            self.store.blobs(&self.id, &needed).await?
-        };
+        let found = self.found(&needed).await?;
         for kind in self.page.drain(..some) {
             self.told.note(kind, &found, &mut self.ready);
         }
         Ok(())
     }
 }
+
+impl History {
+    /// The bytes of these blobs. One that is not what was stored is as good as gone: the rest of the past is told all the same.
+    async fn found(&self, needed: &[BlobId]) -> Result<HashMap<BlobId, Vec<u8>>, StoreError> {
+        if needed.is_empty() {
+            return Ok(HashMap::new());
+        }
+        match self.store.blobs(&self.id, needed).await {
+            Err(StoreError::Damaged { .. }) => {}
+            found => return found,
+        }
+        let mut found = HashMap::new();
+        for blob in needed {
+            match self.store.blob(&self.id, blob).await {
+                Ok(Some(bytes)) => {
+                    found.insert(blob.clone(), bytes);
+                }
+                Ok(None) => {}
+                Err(error @ StoreError::Damaged { .. }) => {
+                    tracing::warn!(session = %self.id, %error, "what a command printed is lost");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What a card of the past shows whose output is not kept any more.
+const LOST: &str = "[what this command printed is not kept any more]\r\n";
 
 /// How many blobs are fetched at a time.
 const MOST_BLOBS: usize = 8;
@@ -179,9 +205,11 @@ impl Told {
                 circumstances,
                 output_ref,
             } => {
-                let kept = output_ref
-                    .and_then(|name| name.parse().ok())
-                    .and_then(|name: BlobId| blobs.get(&name).cloned());
+                let named = output_ref.and_then(|name| name.parse().ok());
+                let kept = named.map(|name: BlobId| {
+                    let kept = blobs.get(&name).cloned();
+                    kept.unwrap_or_else(|| LOST.as_bytes().to_owned())
+                });
                 updates.extend(self.exited(call_id, (exit, circumstances), kept));
             }
             EventKind::ToolResult {

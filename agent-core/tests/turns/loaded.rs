@@ -1,5 +1,6 @@
 //! Sessions that are opened again: after their end, after a crash, as copies.
 
+use agent_core::session::SessionHeader;
 use agent_core::session::event::{Entry, EventKind};
 use agent_core::tool::presentation::ResultBody;
 
@@ -280,4 +281,30 @@ async fn another_folder_and_another_model_are_written_down() {
         })
         .collect();
     assert_eq!(changes, [serde_json::json!({"cwd": other})]);
+}
+
+#[tokio::test]
+async fn what_is_not_kept_any_more_is_said_in_its_card() {
+    let store = Arc::new(MemoryStore::default());
+    let stage = Stage::new(&[], Some(store.clone()));
+    assert_eq!(stage.turn("$ echo there").await.0, TurnEndReason::Completed);
+    let id = stage.session().id().clone();
+    stage.session().close().await;
+    let header = store.summary(&id).await.unwrap().unwrap().header;
+    // As an import of the log alone leaves it.
+    let events = stored(store.as_ref(), &id).await;
+    let copy = SessionHeader {
+        id: SessionId::fresh(),
+        ..header
+    };
+    let mut writer = store.writer(&copy.id).await.unwrap();
+    writer.append(&copy, &events, &[]).await.unwrap();
+    drop(writer);
+    let past = told(&mut stage.load(&copy.id).await).await;
+    let lost = "[what this command printed is not kept any more]";
+    let card = past
+        .iter()
+        .find(|line| line.contains("Some(Code(0))"))
+        .unwrap();
+    assert!(card.contains(lost), "{card}");
 }
