@@ -60,9 +60,22 @@ CREATE TABLE indexed_texts (
 
 CREATE INDEX indexed_texts_by_session ON indexed_texts (session);
 
--- The words come lower-case and divided by spaces (`store::search::words`): beyond ASCII every character is part of a word.
+-- Where the pieces of a large output begin, in its bytes and as a line of its text; none for a text in one piece.
+CREATE TABLE indexed_pieces (
+    text      INTEGER NOT NULL REFERENCES indexed_texts (text) ON DELETE CASCADE,
+    piece     INTEGER NOT NULL,
+    source_at INTEGER NOT NULL,
+    line      INTEGER NOT NULL,
+    PRIMARY KEY (text, piece)
+) STRICT, WITHOUT ROWID;
+
+-- The words come lower-case and divided by spaces (`store::search::words`): beyond ASCII every character is part of a word. A
+-- column for each piece of a text: all words of a query must be in the row, those of a phrase in one column.
 CREATE VIRTUAL TABLE words USING fts5 (
-    text,
+    piece_0, piece_1, piece_2, piece_3, piece_4, piece_5, piece_6, piece_7,
+    piece_8, piece_9, piece_10, piece_11, piece_12, piece_13, piece_14, piece_15,
+    piece_16, piece_17, piece_18, piece_19, piece_20, piece_21, piece_22, piece_23,
+    piece_24, piece_25, piece_26, piece_27, piece_28, piece_29, piece_30, piece_31,
     content = '',
     contentless_delete = 1,
     tokenize = "ascii tokenchars '_'"

@@ -61,7 +61,7 @@ pub struct Hit {
 }
 
 /// How much of a text stands around a hit, in characters.
-const SNIPPET: usize = 200;
+pub(super) const SNIPPET: usize = 200;
 
 /// The words of a text with their places: runs of letters, digits and `_`, an ideograph alone. What stores index is made
 /// of these, so that every store finds the same.

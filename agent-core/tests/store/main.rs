@@ -44,5 +44,6 @@ mod processes;
 mod samples;
 mod searching;
 mod small_disk;
+mod sqlite;
 mod together;
 mod writers;

@@ -21,6 +21,8 @@ pub(super) struct Database {
     turn: Mutex<()>,
     /// Fired after an append.
     appended: Notify,
+    /// Whose turn it is to bring the index up to date.
+    indexing: Mutex<()>,
 }
 
 impl Database {
@@ -31,6 +33,7 @@ impl Database {
             pool,
             turn: Mutex::new(()),
             appended: Notify::new(),
+            indexing: Mutex::new(()),
         }
     }
 
@@ -46,6 +49,11 @@ impl Database {
 
     pub(super) fn tell_appended(&self) {
         self.appended.notify_one();
+    }
+
+    /// Waits until nobody of this program reads for the index, and keeps others waiting while the result lives.
+    pub(super) async fn indexing(&self) -> MutexGuard<'_, ()> {
+        self.indexing.lock().await
     }
 
     /// For statements that only read.

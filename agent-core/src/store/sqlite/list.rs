@@ -1,6 +1,5 @@
 //! A page of sessions, from their rows alone.
 
-use serde_json::error::Category;
 use sqlx::QueryBuilder;
 
 use super::database::{Database, number, size};
@@ -17,7 +16,9 @@ pub(super) async fn list(
         page.damaged = unreadable(database).await?;
     }
     let mut query = QueryBuilder::new("SELECT ");
-    query.push(SUMMARY).push(" FROM sessions WHERE TRUE");
+    query
+        .push(SUMMARY)
+        .push(" FROM sessions WHERE json_valid(header)");
     if let Some(cwd) = &request.cwd {
         // Every stored folder is text, as JSON has no other.
         let Some(cwd) = cwd.to_str() else {
@@ -48,11 +49,8 @@ pub(super) async fn list(
     for row in rows {
         match summary_of(row) {
             Ok(summary) => page.sessions.push(summary),
-            // What is no JSON was told on the first page. What is none of our headers turns up where it stands.
-            Err((id, error)) if error.classify() == Category::Data => {
-                page.damaged.push(row_damage(&id, &error));
-            }
-            Err(_) => {}
+            // What is JSON and none of our headers turns up where it stands.
+            Err((id, error)) => page.damaged.push(row_damage(&id, &error)),
         }
     }
     Ok(page)

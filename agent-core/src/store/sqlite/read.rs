@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::database::{Database, natural, number, size};
 use super::fault::{damaged, damaged_event};
+use super::rows::{EventRow, rows};
 use crate::session::SessionId;
 use crate::session::event::{Entry, Event};
 use crate::store::{BlobId, Damage, SessionSummary, StoreError};
@@ -11,20 +12,20 @@ use crate::store::{BlobId, Damage, SessionSummary, StoreError};
 /// The columns of [`SummaryRow`].
 pub(super) const SUMMARY: &str = "id, header, title, archived, config, updated_at, events";
 
-/// A session's row.
-pub(super) type SummaryRow = (String, String, Option<String>, bool, String, i64, i64);
+/// A session's row. What may be damaged is no text before it was looked at.
+pub(super) type SummaryRow = (String, Vec<u8>, Option<Vec<u8>>, bool, Vec<u8>, i64, i64);
 
 /// A session as its row tells it; what is wrong with a row that tells nothing.
 pub(super) fn summary_of(
     row: SummaryRow,
 ) -> Result<SessionSummary, (SessionId, serde_json::Error)> {
     let (id, header, title, archived, config, updated_at, events) = row;
-    let read = serde_json::from_str(&header)
-        .and_then(|header| Ok((header, serde_json::from_str(&config)?)));
+    let read = serde_json::from_slice(&header)
+        .and_then(|header| Ok((header, serde_json::from_slice(&config)?)));
     let (header, config) = read.map_err(|error| (SessionId::from(id), error))?;
     Ok(SessionSummary {
         header,
-        title,
+        title: title.map(|title| String::from_utf8_lossy(&title).into_owned()),
         archived,
         config,
         updated_at: natural(updated_at),
@@ -83,29 +84,20 @@ pub(super) async fn events(
     let length = length(database, id).await?.ok_or_else(missing)?;
     let from = number(from);
     let end = from.saturating_add(size(limit)).min(length);
-    let rows: Vec<(i64, i64, String)> = sqlx::query_as(
-        "SELECT seq, at, what FROM events WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
-    )
-    .bind(id.as_str())
-    .bind(from)
-    .bind(end)
-    .fetch_all(database.pool())
-    .await
-    .map_err(|error| database.read_fault(&error))?;
+    let rows = rows(database, id.as_str(), from, end)
+        .await
+        .map_err(|error| database.read_fault(&error))?;
 
     let mut expected = from;
     let mut events = Vec::with_capacity(rows.len());
-    for (seq, at, what) in rows {
+    for row in rows {
+        let seq = row.0;
         if seq != expected {
             break;
         }
         expected += 1;
-        let what = Entry::from_json(&what);
-        events.push(Event {
-            seq: natural(seq),
-            at: natural(at),
-            what: what.map_err(|error| damaged_event(id, natural(seq), &error))?,
-        });
+        let event = event(row).map_err(|reason| damaged_event(id, natural(seq), &reason))?;
+        events.push(event);
     }
     if expected < end {
         if !has(database, id).await? {
@@ -117,7 +109,18 @@ pub(super) async fn events(
 }
 
 /// What is said of an event whose row is gone.
-pub(super) const LOST: &str = "it is not there, and later ones are";
+pub(super) const LOST: &str = "its row is not there";
+
+/// The event of a row, or what is wrong with it.
+pub(super) fn event((seq, at, what): EventRow) -> Result<Event, String> {
+    let what = str::from_utf8(&what).map_err(|error| error.to_string())?;
+    let what = Entry::from_json(what).map_err(|error| error.to_string())?;
+    Ok(Event {
+        seq: natural(seq),
+        at: natural(at),
+        what,
+    })
+}
 
 pub(super) async fn blob(
     database: &Database,

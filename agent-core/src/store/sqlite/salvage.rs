@@ -1,25 +1,23 @@
 //! What can be read of a damaged session: row by row where the file itself is damaged.
 
 use super::database::{Database, natural};
-use super::fault::is_corruption;
-use super::read::{LOST, SummaryRow, row_damage, summary_of};
+use super::read::{LOST, SummaryRow, event, row_damage, summary_of};
+use super::rows::{Readable, readable_rows, rows_by_place};
 use crate::session::SessionId;
-use crate::session::event::{Entry, Event};
 use crate::store::{Damage, DamagedAt, Salvage, StoreError};
 
 /// How many rows are read at a time while nothing is wrong with them.
 const ROWS_AT_ONCE: i64 = 256;
 
-type EventRow = (i64, i64, String);
-
 pub(super) async fn salvage(database: &Database, id: &SessionId) -> Result<Salvage, StoreError> {
+    let failed = |error| database.read_fault(&error);
     let row: Option<SummaryRow> = sqlx::query_as(
         "SELECT id, header, title, archived, config, updated_at, events FROM sessions WHERE id = ?",
     )
     .bind(id.as_str())
     .fetch_optional(database.pool())
     .await
-    .map_err(|error| database.read_fault(&error))?;
+    .map_err(failed)?;
     let Some(row) = row else {
         return Err(StoreError::Missing { id: id.clone() });
     };
@@ -39,13 +37,13 @@ pub(super) async fn salvage(database: &Database, id: &SessionId) -> Result<Salva
     let mut next = 0;
     while next < end {
         let until = end.min(next + ROWS_AT_ONCE);
-        match rows(database, id, next, until).await {
-            Ok(rows) => take(&mut salvage, rows, next, until),
-            Err(error) if is_corruption(&error) => {
-                one_by_one(database, id, next, until, &mut salvage).await?;
-            }
-            Err(error) => return Err(database.read_fault(&error)),
-        }
+        let mut readable = readable_rows(database, id.as_str(), next, until)
+            .await
+            .map_err(failed)?;
+        find_elsewhere(database, id, &mut readable)
+            .await
+            .map_err(failed)?;
+        take(&mut salvage, readable, next, until);
         next = until;
     }
     Ok(salvage)
@@ -61,67 +59,42 @@ async fn last(database: &Database, id: &SessionId) -> Option<i64> {
         .flatten()
 }
 
-async fn rows(
+/// Rows that their index does not lead to may still be there.
+async fn find_elsewhere(
     database: &Database,
     id: &SessionId,
-    from: i64,
-    until: i64,
-) -> Result<Vec<EventRow>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT seq, at, what FROM events WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
-    )
-    .bind(id.as_str())
-    .bind(from)
-    .bind(until)
-    .fetch_all(database.pool())
-    .await
-}
-
-async fn one_by_one(
-    database: &Database,
-    id: &SessionId,
-    from: i64,
-    until: i64,
-    salvage: &mut Salvage,
-) -> Result<(), StoreError> {
-    for seq in from..until {
-        match rows(database, id, seq, seq + 1).await {
-            Ok(rows) => take(salvage, rows, seq, seq + 1),
-            Err(error) if is_corruption(&error) => {
-                salvage.damage.push(damage(seq, error.to_string()));
-            }
-            Err(error) => return Err(database.read_fault(&error)),
-        }
+    readable: &mut Readable,
+) -> Result<(), sqlx::Error> {
+    if readable.unreadable.is_empty() {
+        return Ok(());
     }
+    let wanted: Vec<i64> = readable.unreadable.iter().map(|(seq, _)| *seq).collect();
+    let found = rows_by_place(database, id.as_str(), &wanted).await?;
+    let is_found = |seq: i64| found.iter().any(|row| row.0 == seq);
+    readable.unreadable.retain(|(seq, _)| !is_found(*seq));
+    readable.rows.extend(found);
+    readable.rows.sort();
     Ok(())
 }
 
-/// Takes in what of these rows can be read, and what is missing among them.
-fn take(salvage: &mut Salvage, rows: Vec<EventRow>, from: i64, until: i64) {
-    let mut expected = from;
-    for (seq, at, what) in rows {
-        for lost in expected..seq {
-            salvage.damage.push(damage(lost, LOST.to_owned()));
-        }
-        expected = seq + 1;
-        match Entry::from_json(&what) {
-            Ok(what) => salvage.events.push(Event {
-                seq: natural(seq),
-                at: natural(at),
-                what,
+/// Takes in what of the rows in this range can be read, and what is wrong with the others.
+fn take(salvage: &mut Salvage, readable: Readable, from: i64, until: i64) {
+    let mut rows = readable.rows.into_iter().peekable();
+    let mut unreadable = readable.unreadable.into_iter().peekable();
+    for seq in from..until {
+        let wrong = if let Some((_, reason)) = unreadable.next_if(|(at, _)| *at == seq) {
+            Err(reason)
+        } else {
+            let row = rows.next_if(|(at, ..)| *at == seq);
+            row.ok_or_else(|| LOST.to_owned()).and_then(event)
+        };
+        match wrong {
+            Ok(event) => salvage.events.push(event),
+            Err(reason) => salvage.damage.push(Damage {
+                place: "the table of events".to_owned(),
+                at: Some(DamagedAt::Event(natural(seq))),
+                reason,
             }),
-            Err(error) => salvage.damage.push(damage(seq, error.to_string())),
         }
-    }
-    for lost in expected..until {
-        salvage.damage.push(damage(lost, LOST.to_owned()));
-    }
-}
-
-fn damage(seq: i64, reason: String) -> Damage {
-    Damage {
-        place: "the table of events".to_owned(),
-        at: Some(DamagedAt::Event(natural(seq))),
-        reason,
     }
 }
