@@ -110,8 +110,14 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<String, ProgramError> {
         .map_err(|name| ProgramError::FolderName(name.into()))
 }
 
+/// A folder from /, in one form: sessions of a folder are found by the text of its path.
+pub(crate) fn absolute(folder: &Path) -> std::io::Result<PathBuf> {
+    // Without a slash at its end.
+    std::path::absolute(folder).map(|folder| folder.components().collect())
+}
+
 fn given_folder(given: &Path) -> Result<PathBuf, ProgramError> {
-    let absolute = std::path::absolute(given)
+    let absolute = absolute(given)
         .and_then(|folder| std::fs::metadata(&folder).map(|metadata| (folder, metadata.is_dir())));
     match absolute {
         Ok((folder, true)) => Ok(folder),
@@ -147,6 +153,7 @@ mod tests {
         let outcome = |path: &Path| folder(Some(path)).map_err(|error| error.to_string());
         let name = home.path().to_str().unwrap();
         assert_eq!(outcome(home.path()), Ok(name.to_owned()));
+        assert_eq!(outcome(&home.path().join("./")), Ok(name.to_owned()));
         assert_eq!(
             outcome(&file),
             Err(format!("--cwd {} is not a folder", file.display()))

@@ -30,6 +30,7 @@ use agent_core::{Agent, Surroundings};
 
 use crate::arguments::{FolderArguments, SessionsArguments, SessionsCommand};
 use crate::error::ProgramError;
+use crate::host;
 use crate::last_words::tell;
 use viewer::Viewer;
 
@@ -137,13 +138,11 @@ fn folder(arguments: &FolderArguments) -> Result<Option<PathBuf>, ProgramError> 
         let here = std::env::current_dir().map_err(ProgramError::NoCurrentFolder)?;
         return Ok(Some(here));
     }
-    let absolute = |folder: &Path| match std::path::absolute(folder) {
-        // Without a slash at its end.
-        Ok(folder) => Ok(folder.components().collect()),
-        Err(source) => Err(ProgramError::Folder {
+    let absolute = |folder: &Path| {
+        host::absolute(folder).map_err(|source| ProgramError::Folder {
             folder: folder.to_owned(),
             source,
-        }),
+        })
     };
     arguments.cwd.as_deref().map(absolute).transpose()
 }

@@ -148,7 +148,7 @@ fn padded(text: &str, columns: usize) -> String {
 }
 
 /// Text of at most so many columns.
-fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

@@ -7,12 +7,16 @@ use agent_core::store::search::{Query, words};
 use agent_core::store::{Hit, Part, SearchRequest, SessionStore};
 use serde_json::json;
 
+use super::list::cut;
 use super::viewer::{Viewer, one_line};
 use super::which::short_ids;
 use super::{Answer, json};
 use crate::arguments::SearchArguments;
 use crate::error::ProgramError;
 use crate::ink::{Ink, Tone};
+
+/// The widest that a title gets, in columns: what was found is what matters.
+const TITLE: usize = 40;
 
 /// Where words occur, in all sessions or in some.
 pub(crate) async fn search(
@@ -75,7 +79,7 @@ fn line(short: &str, hit: &Hit, query: &Query, ink: Ink) -> String {
     format!(
         "{}  {}  {}  {}\n",
         ink.paint(Tone::Headline, &one_line(short)),
-        title.unwrap_or_else(|| "(no title)".to_owned()),
+        cut(title.as_deref().unwrap_or("(no title)"), TITLE),
         ink.paint(Tone::Quiet, &place),
         marked(&one_line(&hit.snippet), query, ink)
     )

@@ -118,18 +118,4 @@ pub(crate) mod tests {
         assert_eq!(store.ids("", 9).await.unwrap(), []);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     }
-
-    #[tokio::test]
-    async fn a_fault_is_not_absence() {
-        let home = tempfile::tempdir().unwrap();
-        std::fs::write(home.path().join("data"), "a file").unwrap();
-        let fault = stored(&agent(home.path())).await.unwrap_err();
-        assert_eq!(
-            fault.to_string(),
-            format!(
-                "the sessions in {} cannot be opened: Not a directory (os error 20)",
-                home.path().join("data/sessions.sqlite").display()
-            )
-        );
-    }
 }

@@ -162,3 +162,42 @@ async fn a_store_that_cannot_be_used_is_named_and_never_an_empty_list() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_line_of_a_plain_file_that_is_damaged_costs_only_itself() {
+    let home = Home::new();
+    let configuration = home.folder().join(".config/placard");
+    std::fs::create_dir_all(&configuration).unwrap();
+    std::fs::write(
+        configuration.join("config.toml"),
+        "[store]\nkind = \"jsonl\"\n",
+    )
+    .unwrap();
+    let id = session(&home, "$ echo one").await;
+    let sessions = home.folder().join(".local/share/placard/sessions");
+    let name = names(&sessions)
+        .into_iter()
+        .find(|name| name.starts_with(&id) && name.contains("jsonl"));
+    let file = sessions.join(name.unwrap());
+    let log = std::fs::read_to_string(&file).unwrap();
+    let damaged = log.replacen("\"type\":\"tool/call\"", "\"type\"###", 1);
+    std::fs::write(&file, &damaged).unwrap();
+    let line = 1 + damaged
+        .lines()
+        .position(|line| line.contains("###"))
+        .unwrap();
+
+    let place = format!("{}, line {line}: ", file.display());
+    let show = home.placard(&["sessions", "show", &id]).await;
+    assert_eq!(show.code, Some(1));
+    assert!(show.stderr.contains(&place), "{}", show.stderr);
+    let recover = home.placard(&["sessions", "recover", &id]).await;
+    assert_eq!(recover.code, Some(0), "{}", recover.stderr);
+    assert!(recover.stderr.contains(&place), "{}", recover.stderr);
+    let shown = home
+        .placard(&["sessions", "show", recover.stdout.trim_end()])
+        .await
+        .text();
+    assert!(shown.contains("\n$ echo one\none\nok · "), "{shown}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged);
+}
