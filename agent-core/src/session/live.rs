@@ -316,8 +316,11 @@ impl Session {
         self.when_no_turn_runs().await;
         self.inner.commands.end_all().await;
         self.inner.save_what_is_left().await;
-        // From now on it can be opened elsewhere.
-        self.inner.log.lock().await.release().await;
+        // From now on it can be opened elsewhere; a store that is busy gives it back when it is done, and nobody waits for that.
+        let releasing = async { self.inner.log.lock().await.release().await };
+        if tokio::time::timeout(LAST_TRY, releasing).await.is_err() {
+            tracing::debug!(session = %self.inner.id, "the store is busy; the session is given back later");
+        }
     }
 
     /// Resolves when the viewer has shown everything that happened so far; at once when there is no viewer any more.

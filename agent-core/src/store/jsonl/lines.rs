@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek as _, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Take};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -42,10 +42,12 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// Reads the whole lines of a file. What stands behind the last line's end is being written, or was when a crash came.
+/// Reads the whole lines of a file, as long as it was at first: what a crash had left there, and what a writer has put in its
+/// place since, do not make a line together. What stands behind the last line's end is being written, or was when a crash
+/// came.
 #[derive(Debug)]
 struct Lines {
-    source: BufReader<File>,
+    source: BufReader<Take<File>>,
     line: Vec<u8>,
     /// Where the last line that was read ends, in bytes.
     offset: u64,
@@ -96,7 +98,9 @@ impl LogReader {
 
     /// Goes on in front of an event.
     pub(super) fn at(mut file: File, mark: Mark) -> io::Result<Self> {
+        let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(mark.offset))?;
+        let file = file.take(length.saturating_sub(mark.offset));
         Ok(Self {
             lines: Lines {
                 source: BufReader::with_capacity(BUFFER, file),
