@@ -60,9 +60,11 @@ pub(crate) async fn show(
             next = event.seq + 1;
             let printed = match Telling::needs(&event) {
                 None => Printed::Nothing,
-                Some(blob) => match store.blob(id, &blob).await? {
-                    Some(bytes) => Printed::Bytes(bytes),
-                    None => Printed::Lost,
+                Some(blob) => match store.blob(id, &blob).await {
+                    Ok(Some(bytes)) => Printed::Bytes(bytes),
+                    // An output that is damaged costs itself and nothing else.
+                    Ok(None) | Err(StoreError::Damaged { .. }) => Printed::Lost,
+                    Err(fault) => return Err(fault.into()),
                 },
             };
             print(out, &telling.event(event, printed))?;

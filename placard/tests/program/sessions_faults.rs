@@ -163,8 +163,8 @@ async fn a_store_that_cannot_be_used_is_named_and_never_an_empty_list() {
     }
 }
 
-#[tokio::test]
-async fn a_line_of_a_plain_file_that_is_damaged_costs_only_itself() {
+/// A home whose sessions are plain files.
+fn home_of_plain_files() -> Home {
     let home = Home::new();
     let configuration = home.folder().join(".config/placard");
     std::fs::create_dir_all(&configuration).unwrap();
@@ -173,6 +173,27 @@ async fn a_line_of_a_plain_file_that_is_damaged_costs_only_itself() {
         "[store]\nkind = \"jsonl\"\n",
     )
     .unwrap();
+    home
+}
+
+#[tokio::test]
+async fn an_output_that_is_damaged_costs_only_itself() {
+    let home = home_of_plain_files();
+    let id = session(&home, "$ echo one").await;
+    let outputs = home.path(&format!(".local/share/placard/sessions/{id}.blobs"));
+    for name in names(std::path::Path::new(&outputs)) {
+        std::fs::write(format!("{outputs}/{name}"), "something else").unwrap();
+    }
+    let shown = home.placard(&["sessions", "show", &id]).await.text();
+    assert!(
+        shown.contains("\n$ echo one\n  ~\n(what it printed is not kept any more)\nok · "),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn a_line_of_a_plain_file_that_is_damaged_costs_only_itself() {
+    let home = home_of_plain_files();
     let id = session(&home, "$ echo one").await;
     let sessions = home.folder().join(".local/share/placard/sessions");
     let name = names(&sessions)
